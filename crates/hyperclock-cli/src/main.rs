@@ -1,0 +1,2 @@
+//! The `hyperclock` command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! RocksDB-format tables and a read-only database, read through a `hyperclock` block cache.
