@@ -60,7 +60,6 @@ impl BlockCache {
     }
 
     /// Starts to build a cache.
-    #[must_use]
     pub fn builder() -> Builder {
         Builder::new()
     }

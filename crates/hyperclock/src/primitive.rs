@@ -26,7 +26,7 @@ use std::sync::atomic::Ordering;
 pub(crate) const MODEL: bool = cfg!(any(loom, shuttle));
 
 /// The ordering to use: `ordering` itself, unless a model run weakens the caller's line.
-#[inline(always)]
+#[inline]
 #[cfg(not(loom))]
 fn at(ordering: Ordering) -> Ordering {
     ordering
@@ -47,7 +47,7 @@ fn at(ordering: Ordering) -> Ordering {
 macro_rules! methods {
     ($($(#[$doc:meta])* $name:ident($op:ident $(, $arg:ident: $ty:ty)*) -> $ret:ty, $ordering:ident;)*) => {
         $($(#[$doc])*
-        #[inline(always)]
+        #[inline]
         #[cfg_attr(loom, track_caller)]
         pub(crate) fn $name(&self $(, $arg: $ty)*) -> $ret {
             self.0.$op($($arg,)* at(Ordering::$ordering))
@@ -90,20 +90,20 @@ impl Atomic64 {
     }
 
     /// Replaces `current` by `new`; true when it did.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn cas_relaxed(&self, current: u64, new: u64) -> bool {
         self.0.compare_exchange(current, new, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
     /// Replaces `current` by `new`, taking over what earlier releases on this word published; true when it did.
-    #[inline(always)]
+    #[inline]
     #[cfg_attr(loom, track_caller)]
     pub(crate) fn cas_acquire(&self, current: u64, new: u64) -> bool {
         self.0.compare_exchange(current, new, at(Ordering::Acquire), Ordering::Relaxed).is_ok()
     }
 
     /// Replaces `current` by `new`, publishing what this thread wrote; on failure returns the word found.
-    #[inline(always)]
+    #[inline]
     #[cfg_attr(loom, track_caller)]
     pub(crate) fn cas_release(&self, current: u64, new: u64) -> Result<u64, u64> {
         self.0.compare_exchange(current, new, at(Ordering::Release), Ordering::Relaxed)
@@ -127,7 +127,7 @@ impl<T> AtomicPtr<T> {
     }
 
     /// Sets the pointer if it is null, publishing what it points to; otherwise returns the pointer found, acquired.
-    #[inline(always)]
+    #[inline]
     #[cfg_attr(loom, track_caller)]
     pub(crate) fn set_once(&self, value: *mut T) -> Result<(), *mut T> {
         self.0.compare_exchange(std::ptr::null_mut(), value, at(Ordering::AcqRel), at(Ordering::Acquire)).map(|_| ())

@@ -4,7 +4,7 @@ use hyperclock::{BlockCache, CacheKey, CacheValue, Handle, InsertError, Metadata
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A small generator (xorshift64*), so that a failing case is its seed.
 struct Random(Cell<u64>);
@@ -28,11 +28,11 @@ impl Random {
 struct Counted {
     key: u64,
     charge: usize,
-    alive: Arc<AtomicI64>,
+    alive: Arc<AtomicUsize>,
 }
 
 impl Counted {
-    fn new(key: u64, charge: usize, alive: &Arc<AtomicI64>) -> Self {
+    fn new(key: u64, charge: usize, alive: &Arc<AtomicUsize>) -> Self {
         alive.fetch_add(1, Ordering::Relaxed);
         Self { key, charge, alive: alive.clone() }
     }
@@ -64,7 +64,7 @@ fn key(n: u64) -> CacheKey {
 }
 
 fn run(setting: &Setting, seed: u64, steps: u32) {
-    let alive = Arc::new(AtomicI64::new(0));
+    let alive = Arc::new(AtomicUsize::new(0));
     let cache = BlockCache::builder()
         .capacity(setting.capacity)
         .strict_capacity(setting.strict)
@@ -184,7 +184,7 @@ fn run(setting: &Setting, seed: u64, steps: u32) {
     drop(views);
     drop(cache);
     let still: std::collections::HashSet<_> = held.iter().map(|(_, h)| std::ptr::from_ref::<Counted>(h)).collect();
-    assert_eq!(alive.load(Ordering::Relaxed), still.len() as i64, "seed {seed}: only held values outlive the cache");
+    assert_eq!(alive.load(Ordering::Relaxed), still.len(), "seed {seed}: only held values outlive the cache");
     for (n, handle) in held {
         assert_eq!(handle.key, n);
     }
@@ -212,7 +212,7 @@ fn random_operations_agree_with_a_model_in_every_configuration() {
 /// BR-023: values live as long as their handles, however the cache goes away.
 #[test]
 fn br_023_five_handles_outlive_the_cache() {
-    let alive = Arc::new(AtomicI64::new(0));
+    let alive = Arc::new(AtomicUsize::new(0));
     for round in 0..50 {
         let cache = BlockCache::new(1 << 20);
         let view = cache.view::<Counted>(Role::MISC);

@@ -261,7 +261,8 @@ unsafe impl Pin for ClockPin {
     }
 
     fn try_clone(&self) -> Option<Self> {
-        self.slot().state.acquire_more().then_some(Self { slot: self.slot, core: self.core })
+        // Lazily: a pin that is made is a reference that is dropped.
+        self.slot().state.acquire_more().then(|| Self { slot: self.slot, core: self.core })
     }
 
     fn release_unused(self) {

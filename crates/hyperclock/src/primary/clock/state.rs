@@ -356,3 +356,112 @@ impl State {
         Word(self.0.or_acq_rel(CLOSED))
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inserted_entry_keeps_its_uses_when_the_inserter_lets_go() {
+        for uses in 1..=3 {
+            let state = State::with(Word::visible_referenced(uses));
+            assert_eq!((state.peek().references(), state.peek().is_visible()), (1, true));
+            assert_eq!(state.release(), Released::Done);
+            assert_eq!(state.peek(), Word::visible(uses));
+        }
+    }
+
+    #[test]
+    fn an_unused_release_leaves_no_trace() {
+        let state = State::with(Word::visible(1));
+        assert_eq!(state.acquire(), Acquired::Reference);
+        assert_eq!(state.release_unused(), Released::Done);
+        assert_eq!(state.peek(), Word::visible(1));
+        assert_eq!(state.acquire(), Acquired::Reference);
+        assert_eq!(state.release(), Released::Done);
+        assert_eq!(state.peek(), Word::visible(2));
+    }
+
+    #[test]
+    fn an_acquire_without_an_entry_takes_nothing() {
+        let state = State::empty();
+        assert_eq!(state.acquire(), Acquired::Gone { ours: false });
+        state.publish(Word::visible(2));
+        assert_eq!(state.peek().references(), 0, "the stray acquire was overwritten");
+        assert!(state.claim(state.peek()));
+        assert_eq!(state.acquire(), Acquired::Gone { ours: false });
+        state.reset();
+        assert!(state.peek().is_empty());
+    }
+
+    #[test]
+    fn whoever_brings_an_erased_entry_to_zero_owns_it_once() {
+        let state = State::with(Word::visible_referenced(2));
+        assert!(!state.unlink(), "a handle is left");
+        assert!(state.peek().is_erased());
+        assert_eq!(state.acquire(), Acquired::Gone { ours: false });
+        assert_eq!(state.peek().references(), 1, "a lookup of an erased entry gives its reference back");
+        assert_eq!(state.release(), Released::Last { closed: false });
+        assert_eq!(state.acquire(), Acquired::Gone { ours: false }, "the entry has its owner already");
+        assert!(!state.leave_reclaimable());
+        assert!(state.collect(state.peek()));
+        assert!(state.peek().is_empty());
+        let state = State::with(Word::visible(2));
+        assert!(state.unlink(), "nobody held it");
+    }
+
+    #[test]
+    fn closing_tells_the_last_holder() {
+        let state = State::with(Word::visible_referenced(1));
+        assert!(state.acquire_more());
+        assert_eq!(state.close().references(), 2);
+        assert_eq!(state.release(), Released::Done);
+        assert_eq!(state.release_unused(), Released::Last { closed: true });
+        let state = State::with(Word::standalone());
+        assert_eq!(state.release(), Released::Last { closed: false });
+    }
+
+    #[test]
+    fn ageing_fails_when_the_entry_was_used_meanwhile() {
+        let state = State::with(Word::visible(3));
+        let seen = state.peek();
+        assert_eq!(state.acquire(), Acquired::Reference);
+        assert!(!state.age(seen, 2) && !state.claim(seen));
+        assert_eq!(state.release(), Released::Done);
+        assert!(state.age(state.peek(), 2));
+        assert_eq!(state.peek(), Word::visible(2));
+        assert_eq!(state.peek().policy_bits(), 0);
+    }
+
+    #[test]
+    fn counts_are_lowered_long_before_they_overflow() {
+        let state = State::with(Word::visible(0));
+        for _ in 0..1_u64 << 25 {
+            assert_eq!(state.acquire(), Acquired::Reference);
+            assert_eq!(state.release(), Released::Done);
+        }
+        assert!(state.peek().is_visible() && state.peek().references() == 0);
+        assert!(state.peek().uses() >= REBASED, "a hot entry stays hot");
+    }
+
+    #[test]
+    fn references_end_at_their_limit() {
+        let state = State::with(Word::visible(0));
+        let taken = (0..1_u64 << 25).filter(|_| state.acquire() == Acquired::Reference).count() as u64;
+        assert_eq!(taken, Word::MAX_REFERENCES);
+        assert_eq!(state.acquire(), Acquired::Saturated);
+        assert!(!state.acquire_more());
+        assert_eq!(state.peek().references(), Word::MAX_REFERENCES);
+        for _ in 0..taken {
+            assert_eq!(state.release(), Released::Done);
+        }
+        assert_eq!((state.peek().references(), state.acquire()), (0, Acquired::Reference));
+    }
+
+    #[test]
+    fn words_print_their_state() {
+        assert_eq!(format!("{:?}", Word::visible_referenced(2)), "visible(references 1, uses 2)");
+        assert_eq!(format!("{:?}", Word(0)), "empty(references 0, uses 0)");
+        assert_eq!(format!("{:?}", Word(ENTRY | CLOSED)), "erased(references 0, uses 0, closed)");
+    }
+}

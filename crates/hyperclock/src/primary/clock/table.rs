@@ -369,7 +369,7 @@ pub(crate) struct Erased<'t> {
     pub(crate) ours: bool,
 }
 
-impl<'t> Place<'t> {
+impl Place<'_> {
     fn cell(self) -> Cell {
         self.bucket.cell(self.position)
     }
