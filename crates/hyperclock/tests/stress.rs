@@ -11,6 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 static ALIVE: AtomicUsize = AtomicUsize::new(0);
+static POCKETS: [Pocket; 8] = [const { Pocket::new() }; 8];
+static STOP: AtomicBool = AtomicBool::new(false);
 
 struct Counted {
     key: u64,
@@ -125,20 +127,21 @@ fn round(number: u64, steps: u32) {
         .shards(1 << (number % 4))
         .build()
         .expect("valid options");
-    let pockets: &'static [Pocket; 8] = Box::leak(Box::new([const { Pocket::new() }; 8]));
     let view = cache.view::<Counted>(Role::DATA_BLOCK);
-    let stop: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
+    STOP.store(false, Ordering::Relaxed);
     let threads: Vec<_> = (0..4_u64)
         .map(|t| {
             let priority = [Priority::High, Priority::Low, Priority::Bottom][t as usize % 3];
             let view = view.clone().with_priority(priority);
-            thread::spawn(move || work(&view, pockets, number * 8 + t, steps, [100, 2000, 30_000][number as usize % 3]))
+            thread::spawn(move || {
+                work(&view, &POCKETS, number * 8 + t, steps, [100, 2000, 30_000][number as usize % 3])
+            })
         })
         .collect();
     let watcher = strict.then(|| {
         let cache = cache.clone();
         thread::spawn(move || {
-            while !stop.load(Ordering::Relaxed) {
+            while !STOP.load(Ordering::Relaxed) {
                 assert!(cache.usage() <= cache.capacity(), "a strict cache went above its capacity");
             }
         })
@@ -146,13 +149,13 @@ fn round(number: u64, steps: u32) {
     for thread in threads {
         thread.join().expect("no panic");
     }
-    stop.store(true, Ordering::Relaxed);
+    STOP.store(true, Ordering::Relaxed);
     if let Some(watcher) = watcher {
         watcher.join().expect("no panic");
     }
     cache.validate().unwrap_or_else(|fault| panic!("round {number}: {fault}"));
     // The cache goes away while other threads drop the handles that are left.
-    let handles: Vec<_> = pockets.iter().filter_map(|pocket| pocket.exchange(None)).collect();
+    let handles: Vec<_> = POCKETS.iter().filter_map(|pocket| pocket.exchange(None)).collect();
     let droppers: Vec<_> =
         handles.into_iter().map(|handle| thread::spawn(move || drop((handle.clone(), handle)))).collect();
     drop((view, cache));
