@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use hyperclock_sst::compression::CompressionType;
+use hyperclock_sst::CompressionType;
 use hyperclock_sst::fill::{FillOptions, fill};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -36,7 +36,7 @@ use self::identity::Identity;
 use self::new_directory::NewDirectory;
 use crate::compression::CompressionType;
 use crate::error::{Error, Result};
-use crate::key::{BYTEWISE_COMPARATOR_NAME, MAX_SEQUENCE};
+use crate::key::{BytewiseComparator, Comparator, MAX_SEQUENCE};
 use crate::writer::manifest_writer::{DatabaseSnapshot, PlacedTable};
 use crate::writer::{SstWriter, WriterOptions};
 
@@ -191,7 +191,7 @@ pub fn fill(
         } else {
             open = Some(table);
         }
-        if report.entries % PROGRESS_STEP == 0 || report.entries == options.num {
+        if report.entries.is_multiple_of(PROGRESS_STEP) || report.entries == options.num {
             let FillReport {
                 entries, raw_bytes, ..
             } = report;
@@ -207,7 +207,7 @@ pub fn fill(
     report.file_bytes = tables.iter().map(|table| table.info.file_size).sum();
     let snapshot = DatabaseSnapshot {
         db_id: &identity.db_id,
-        comparator: BYTEWISE_COMPARATOR_NAME,
+        comparator: BytewiseComparator.name(),
         next_file_number,
         last_sequence: options.num,
         tables: &tables,

@@ -18,10 +18,7 @@ pub(super) struct NewDirectory {
 
 impl NewDirectory {
     pub(super) fn create(path: &Path) -> Result<Self> {
-        let io = |source| Error::Io {
-            path: path.to_path_buf(),
-            source,
-        };
+        let io = |source| Error::io(path, source);
         let is_new = !path.exists();
         fs::create_dir_all(path).map_err(io)?;
         if let Some(entry) = fs::read_dir(path).map_err(io)?.next() {

@@ -28,10 +28,7 @@ impl AtomicFile {
     pub(crate) fn create(path: &Path) -> Result<Self> {
         if fs::symlink_metadata(path).is_ok() {
             let source = io::Error::from(io::ErrorKind::AlreadyExists);
-            return Err(Error::Io {
-                path: path.to_path_buf(),
-                source,
-            });
+            return Err(Error::io(path, source));
         }
         let mut temporary = OsString::from(path);
         temporary.push(".dbtmp");
@@ -40,10 +37,7 @@ impl AtomicFile {
             .write(true)
             .create_new(true)
             .open(&temporary)
-            .map_err(|source| Error::Io {
-                path: temporary.clone(),
-                source,
-            })?;
+            .map_err(|source| Error::io(&temporary, source))?;
         let file = Some(BufWriter::with_capacity(BUFFER, file));
         Ok(Self {
             path: path.to_path_buf(),
@@ -55,19 +49,15 @@ impl AtomicFile {
     /// Makes a whole file of `bytes`.
     pub(crate) fn write_all_to(path: &Path, bytes: &[u8]) -> Result<()> {
         let mut file = Self::create(path)?;
-        file.write_all(bytes).map_err(|source| Error::Io {
-            path: path.to_path_buf(),
-            source,
-        })?;
+        file.write_all(bytes)
+            .map_err(|source| Error::io(path, source))?;
         file.commit()
     }
 
     /// Makes the bytes durable and gives the file its name.
     pub(crate) fn commit(mut self) -> Result<()> {
-        self.try_commit().map_err(|source| Error::Io {
-            path: self.path.clone(),
-            source,
-        })
+        self.try_commit()
+            .map_err(|source| Error::io(&self.path, source))
     }
 
     fn try_commit(&mut self) -> io::Result<()> {

@@ -6,9 +6,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::compressor::Compressor;
-use crate::checksum::ChecksumKind;
-use crate::compression::CompressionType;
+use crate::checksum::ChecksumType;
+use crate::compression::{CompressionType, compress};
 use crate::error::{Error, Result};
 
 /// Bytes behind each block: compression type, checksum.
@@ -27,8 +26,8 @@ pub(super) struct BlockWriter<W> {
     /// Names the file in errors.
     path: PathBuf,
     offset: u64,
-    checksum: ChecksumKind,
-    compressor: Compressor,
+    checksum: ChecksumType,
+    compression: CompressionType,
     compressed: Vec<u8>,
 }
 
@@ -36,15 +35,15 @@ impl<W: Write> BlockWriter<W> {
     pub(super) fn new(
         sink: W,
         path: &Path,
-        checksum: ChecksumKind,
-        compressor: Compressor,
+        checksum: ChecksumType,
+        compression: CompressionType,
     ) -> Self {
         Self {
             sink,
             path: path.to_path_buf(),
             offset: 0,
             checksum,
-            compressor,
+            compression,
             compressed: Vec::new(),
         }
     }
@@ -56,19 +55,20 @@ impl<W: Write> BlockWriter<W> {
 
     /// Appends a block, compressed if that pays.
     pub(super) fn write_compressed(&mut self, body: &[u8]) -> Result<Handle> {
-        let mut compressed = std::mem::take(&mut self.compressed);
-        compressed.clear();
-        let kind = self.compressor.kind();
-        let result = if kind != CompressionType::None
-            && self.compressor.compress(body, &mut compressed)
-            && compressed.len() <= body.len() - body.len() / 8
-        {
-            self.write_stored(&compressed, kind)
+        if self.compression == CompressionType::None {
+            return self.write(body);
+        }
+        let mut stored = std::mem::take(&mut self.compressed);
+        stored.clear();
+        compress(self.compression, None, body, &mut stored)
+            .map_err(|error| Error::InvalidArgument(format!("{}: {error}", self.path.display())))?;
+        let handle = if stored.len() <= body.len() - body.len() / 8 {
+            self.write_stored(&stored, self.compression)
         } else {
-            self.write_stored(body, CompressionType::None)
+            self.write(body)
         };
-        self.compressed = compressed;
-        result
+        self.compressed = stored;
+        handle
     }
 
     /// Appends a block as it is.
@@ -78,10 +78,9 @@ impl<W: Write> BlockWriter<W> {
 
     /// Appends bytes that are no block: the footer.
     pub(super) fn write_unframed(&mut self, bytes: &[u8]) -> Result<()> {
-        self.sink.write_all(bytes).map_err(|source| Error::Io {
-            path: self.path.clone(),
-            source,
-        })?;
+        self.sink
+            .write_all(bytes)
+            .map_err(|source| Error::io(&self.path, source))?;
         self.offset += bytes.len() as u64;
         Ok(())
     }
@@ -95,9 +94,9 @@ impl<W: Write> BlockWriter<W> {
             offset: self.offset,
             size: stored.len() as u64,
         };
-        let kind = kind as u8;
+        let kind = kind.as_u8();
         let mut trailer = [kind, 0, 0, 0, 0];
-        trailer[1..].copy_from_slice(&self.checksum.of_block(stored, kind).to_le_bytes());
+        trailer[1..].copy_from_slice(&self.checksum.compute(stored, kind).to_le_bytes());
         self.write_unframed(stored)?;
         self.write_unframed(&trailer)?;
         Ok(handle)

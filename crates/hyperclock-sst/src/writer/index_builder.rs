@@ -10,7 +10,7 @@
 
 use super::block_builder::{BlockBuilder, common_prefix};
 use crate::coding::put_varint64;
-use crate::key::{MAX_SEQUENCE, ValueType};
+use crate::key::{MAX_SEQUENCE, SEEK_TYPE, pack_trailer};
 
 #[derive(Debug)]
 struct Entry {
@@ -55,7 +55,7 @@ impl IndexBuilder {
                 self.versions_are_split = true;
             } else if self.shorten && shorten_separator(&mut user_key, next) {
                 // A key that is not in the table: in internal-key form it must sort before any version of itself.
-                trailer = (MAX_SEQUENCE << 8) | u64::from(ValueType::FOR_SEEK);
+                trailer = pack_trailer(MAX_SEQUENCE, SEEK_TYPE);
             }
         }
         self.entries.push(Entry {

@@ -4,7 +4,7 @@
 //! seven bytes: masked CRC-32C of type and payload, payload length (16 bits), type (full, first, middle, last). Where
 //! fewer than seven bytes are left in a block, zeros fill it.
 
-use crate::checksum::{crc32c, mask_crc32c};
+use crate::checksum::{crc32c, mask_crc};
 
 const BLOCK: usize = 32 * 1024;
 const HEADER: usize = 7;
@@ -58,7 +58,7 @@ impl LogWriter {
             .extend_from_slice(&(payload.len() as u16).to_le_bytes());
         self.bytes.push(kind);
         self.bytes.extend_from_slice(payload);
-        let checksum = mask_crc32c(crc32c(&self.bytes[start + 6..]));
+        let checksum = mask_crc(crc32c(&self.bytes[start + 6..]));
         self.bytes[start..start + 4].copy_from_slice(&checksum.to_le_bytes());
     }
 }

@@ -26,7 +26,6 @@ mod atomic_file;
 mod block_builder;
 mod block_writer;
 mod bloom_builder;
-mod compressor;
 mod index_builder;
 pub(crate) mod log_writer;
 pub(crate) mod manifest_writer;
@@ -39,8 +38,8 @@ use std::sync::Arc;
 pub(crate) use atomic_file::AtomicFile;
 use table_builder::TableBuilder;
 
-use crate::checksum::ChecksumKind;
-use crate::compression::CompressionType;
+use crate::checksum::ChecksumType;
+use crate::compression::{CompressionType, compress};
 use crate::error::{Error, Result};
 use crate::key::{BytewiseComparator, Comparator, ValueType};
 
@@ -56,7 +55,7 @@ pub struct WriterOptions {
     /// The codec of data and index blocks: none, Snappy, LZ4, ZSTD or zlib. Default: Snappy.
     pub compression: CompressionType,
     /// The checksum of every block. Default: XXH3.
-    pub checksum: ChecksumKind,
+    pub checksum: ChecksumType,
     /// Bits of Bloom filter a key, 1 to 100; `None` writes no filter. Default: 10, about 1 % false positives.
     pub bloom_bits_per_key: Option<f64>,
     /// The column family that the table belongs to. Default: 0.
@@ -81,7 +80,7 @@ impl Default for WriterOptions {
             block_size: 4096,
             restart_interval: 16,
             compression: CompressionType::Snappy,
-            checksum: ChecksumKind::Xxh3,
+            checksum: ChecksumType::Xxh3,
             bloom_bits_per_key: Some(10.0),
             column_family_id: 0,
             column_family_name: "default".to_owned(),
@@ -122,6 +121,9 @@ impl WriterOptions {
                 "restart interval 0: a block needs a restart every 1 or more entries".to_owned(),
             );
         }
+        // Finds out about codecs that are only read, or not built in.
+        compress(self.compression, None, &[], &mut Vec::new())
+            .map_err(|error| Error::InvalidArgument(error.to_string()))?;
         if let Some(bits) = self.bloom_bits_per_key
             && !(1.0..=100.0).contains(&bits)
         {
@@ -182,13 +184,13 @@ impl SstWriter {
     /// (highest sequence number) first. An entry out of order is an [`Error::InvalidArgument`] and changes nothing.
     pub fn put(&mut self, user_key: &[u8], sequence: u64, value: &[u8]) -> Result<()> {
         self.builder
-            .add(user_key, sequence, ValueType::Value, value)
+            .add(user_key, sequence, ValueType::VALUE, value)
     }
 
     /// Appends a tombstone: the key is absent from here to the next newer version.
     pub fn delete(&mut self, user_key: &[u8], sequence: u64) -> Result<()> {
         self.builder
-            .add(user_key, sequence, ValueType::Deletion, &[])
+            .add(user_key, sequence, ValueType::DELETION, &[])
     }
 
     /// Bytes of all finished data blocks: what to compare with a target file size.

@@ -9,7 +9,8 @@
 //! entry that would take it past `block_size`; its separator is chosen when the next entry is known.
 //!
 //! Invariants: I1 internal keys strictly increase. I2 nothing is written behind an error: the first one ends the table.
-//! I3 a block is under 4 GiB, because an entry is at most 2 GiB and a larger block than `block_size` has one entry.
+//! I3 a block is at most 1 GiB, which readers accept: `block_size` and an entry are, and a block larger than `block_size`
+//! has one entry.
 
 use std::cmp::Ordering;
 use std::io::Write;
@@ -18,19 +19,19 @@ use std::path::Path;
 use super::block_builder::BlockBuilder;
 use super::block_writer::{BlockWriter, Handle, TRAILER};
 use super::bloom_builder::BloomBuilder;
-use super::compressor::Compressor;
 use super::index_builder::IndexBuilder;
 use super::properties_builder::PropertiesBuilder;
 use super::{SstInfo, WriterOptions};
 use crate::coding::put_varint64;
+use crate::compression::MAX_BLOCK_SIZE;
 use crate::error::{Error, Result};
 use crate::filter::xxph3::xxph3_64;
 use crate::footer::{BLOCK_BASED_MAGIC, FOOTER_SIZE};
-use crate::key::{MAX_SEQUENCE, ValueType};
+use crate::key::{InternalOrder, MAX_SEQUENCE, ValueType, pack_trailer, split_internal_key};
 
 const FORMAT_VERSION: u32 = 5;
-/// Keys and values are shorter than this: lengths are 32 bits on disk, and an entry must leave room in its block.
-const MAX_LENGTH: usize = 1 << 30;
+/// Bytes of a key and its value, less what frames them in a block that readers accept.
+const MAX_ENTRY: usize = MAX_BLOCK_SIZE - 64;
 
 /// What is counted while entries pass.
 #[derive(Debug, Default)]
@@ -47,6 +48,7 @@ struct Counts {
 #[derive(Debug)]
 pub(super) struct TableBuilder<W> {
     options: WriterOptions,
+    order: InternalOrder,
     out: BlockWriter<W>,
     block: BlockBuilder,
     /// The block that was written last and has no separator yet.
@@ -65,14 +67,12 @@ pub(super) struct TableBuilder<W> {
 impl<W: Write> TableBuilder<W> {
     pub(super) fn new(sink: W, path: &Path, options: WriterOptions) -> Result<Self> {
         options.validate()?;
-        let compressor = Compressor::new(options.compression)?;
+        let order = InternalOrder::new(&options.comparator);
         Ok(Self {
-            out: BlockWriter::new(sink, path, options.checksum, compressor),
+            out: BlockWriter::new(sink, path, options.checksum, options.compression),
             block: BlockBuilder::new(options.restart_interval),
             unindexed: None,
-            index: IndexBuilder::new(
-                options.comparator.name() == crate::key::BYTEWISE_COMPARATOR_NAME,
-            ),
+            index: IndexBuilder::new(matches!(order, InternalOrder::Bytewise)),
             filter: options.bloom_bits_per_key.map(BloomBuilder::new),
             first_key: Vec::new(),
             last_key: Vec::new(),
@@ -82,6 +82,7 @@ impl<W: Write> TableBuilder<W> {
                 ..Counts::default()
             },
             failed: false,
+            order,
             options,
         })
     }
@@ -101,7 +102,7 @@ impl<W: Write> TableBuilder<W> {
         }
         self.check_entry(user_key, sequence, value)?;
 
-        let trailer = (sequence << 8) | kind as u64;
+        let trailer = pack_trailer(sequence, kind.as_u8());
         let added = user_key.len() + value.len() + 24;
         if !self.block.is_empty() && self.block.size() + added > self.options.block_size {
             self.failed = true;
@@ -125,8 +126,8 @@ impl<W: Write> TableBuilder<W> {
         let counts = &mut self.counts;
         counts.entries += 1;
         match kind {
-            ValueType::Deletion | ValueType::SingleDeletion => counts.deletions += 1,
-            ValueType::Merge => counts.merge_operands += 1,
+            ValueType::DELETION | ValueType::SINGLE_DELETION => counts.deletions += 1,
+            ValueType::MERGE => counts.merge_operands += 1,
             _ => {}
         }
         counts.raw_key_size += self.last_key.len() as u64;
@@ -169,7 +170,7 @@ impl<W: Write> TableBuilder<W> {
         }
 
         let index = self.index.finish();
-        if index.len() >= MAX_LENGTH {
+        if index.len() > MAX_BLOCK_SIZE {
             return Err(Error::InvalidArgument(
                 "the table is too large for one index block: use larger blocks".to_owned(),
             ));
@@ -188,7 +189,7 @@ impl<W: Write> TableBuilder<W> {
         metaindex.add(b"rocksdb.properties", &encoded(properties_handle));
         let metaindex_handle = self.out.write(metaindex.finish())?;
 
-        let mut footer = vec![self.options.checksum as u8];
+        let mut footer = vec![self.options.checksum.as_u8()];
         footer.extend_from_slice(&encoded(metaindex_handle));
         footer.extend_from_slice(&encoded(index_handle));
         footer.resize(FOOTER_SIZE - 12, 0);
@@ -216,9 +217,9 @@ impl<W: Write> TableBuilder<W> {
 
     /// I1, and lengths and sequence numbers that the format can hold.
     fn check_entry(&self, user_key: &[u8], sequence: u64, value: &[u8]) -> Result<()> {
-        if user_key.len() >= MAX_LENGTH || value.len() >= MAX_LENGTH {
+        if user_key.len().saturating_add(value.len()) > MAX_ENTRY {
             let message = format!(
-                "a key of {} bytes with a value of {} bytes: each must be below {MAX_LENGTH}",
+                "a key of {} bytes with a value of {} bytes: together at most {MAX_ENTRY}",
                 user_key.len(),
                 value.len()
             );
@@ -229,10 +230,10 @@ impl<W: Write> TableBuilder<W> {
                 "sequence number {sequence} is above {MAX_SEQUENCE}"
             )));
         }
-        let Some((last_user_key, last_trailer)) = split(&self.last_key) else {
+        let Some((last_user_key, last_trailer)) = split_internal_key(&self.last_key) else {
             return Ok(());
         };
-        let ordered = match self.options.comparator.compare(last_user_key, user_key) {
+        let ordered = match self.order.compare_user(last_user_key, user_key) {
             Ordering::Less => true,
             // Newer versions come first.
             Ordering::Equal => sequence < last_trailer >> 8,
@@ -261,7 +262,7 @@ impl<W: Write> TableBuilder<W> {
     /// Gives the block that was written last its separator, now that the key behind it is known.
     fn index_pending(&mut self, next_user_key: Option<&[u8]>) {
         if let (Some(handle), Some((user_key, trailer))) =
-            (self.unindexed.take(), split(&self.last_key))
+            (self.unindexed.take(), split_internal_key(&self.last_key))
         {
             self.index
                 .add(user_key, trailer, next_user_key, handle.offset, handle.size);
@@ -319,12 +320,6 @@ impl<W: Write> TableBuilder<W> {
             .number("rocksdb.tail.start.offset", data_size);
         properties
     }
-}
-
-/// User key and trailer of an internal key; `None` for the empty key that stands for "no entry yet".
-fn split(internal_key: &[u8]) -> Option<(&[u8], u64)> {
-    let (user_key, trailer) = internal_key.split_last_chunk::<8>()?;
-    Some((user_key, u64::from_le_bytes(*trailer)))
 }
 
 fn encoded(handle: Handle) -> Vec<u8> {
