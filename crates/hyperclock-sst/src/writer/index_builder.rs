@@ -10,7 +10,7 @@
 
 use super::block_builder::{BlockBuilder, common_prefix};
 use crate::coding::put_varint64;
-use crate::key::{MAX_SEQUENCE, SEEK_TYPE, pack_trailer};
+use crate::key::{MAX_SEQUENCE, ValueType, pack_trailer};
 
 #[derive(Debug)]
 struct Entry {
@@ -54,8 +54,9 @@ impl IndexBuilder {
             if next == last_user_key {
                 self.versions_are_split = true;
             } else if self.shorten && shorten_separator(&mut user_key, next) {
-                // A key that is not in the table: in internal-key form it must sort before any version of itself.
-                trailer = pack_trailer(MAX_SEQUENCE, SEEK_TYPE);
+                // The key is not in the table, so any trailer separates. RocksDB stores the largest
+                // sequence number; this type is one that every release knows.
+                trailer = pack_trailer(MAX_SEQUENCE, ValueType::SingleDeletion.as_u8());
             }
         }
         self.entries.push(Entry {

@@ -184,13 +184,13 @@ impl SstWriter {
     /// (highest sequence number) first. An entry out of order is an [`Error::InvalidArgument`] and changes nothing.
     pub fn put(&mut self, user_key: &[u8], sequence: u64, value: &[u8]) -> Result<()> {
         self.builder
-            .add(user_key, sequence, ValueType::VALUE, value)
+            .add(user_key, sequence, ValueType::Value, value)
     }
 
     /// Appends a tombstone: the key is absent from here to the next newer version.
     pub fn delete(&mut self, user_key: &[u8], sequence: u64) -> Result<()> {
         self.builder
-            .add(user_key, sequence, ValueType::DELETION, &[])
+            .add(user_key, sequence, ValueType::Deletion, &[])
     }
 
     /// Bytes of all finished data blocks: what to compare with a target file size.

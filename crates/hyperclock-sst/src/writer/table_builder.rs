@@ -126,8 +126,8 @@ impl<W: Write> TableBuilder<W> {
         let counts = &mut self.counts;
         counts.entries += 1;
         match kind {
-            ValueType::DELETION | ValueType::SINGLE_DELETION => counts.deletions += 1,
-            ValueType::MERGE => counts.merge_operands += 1,
+            ValueType::Deletion | ValueType::SingleDeletion => counts.deletions += 1,
+            ValueType::Merge => counts.merge_operands += 1,
             _ => {}
         }
         counts.raw_key_size += self.last_key.len() as u64;
