@@ -13,14 +13,14 @@ const LINE: usize = 64;
 const PROBE_MULTIPLIER: u32 = 0x9e37_79b9;
 
 #[derive(Debug)]
-pub(super) struct BloomBuilder {
+pub(crate) struct BloomBuilder {
     millibits_per_key: u64,
     hashes: Vec<u64>,
 }
 
 impl BloomBuilder {
     /// `bits_per_key` is in 1.0 ..= 100.0.
-    pub(super) fn new(bits_per_key: f64) -> Self {
+    pub(crate) fn new(bits_per_key: f64) -> Self {
         #[expect(
             clippy::cast_sign_loss,
             reason = "the range was checked with the options"
@@ -33,19 +33,19 @@ impl BloomBuilder {
     }
 
     /// Adds the hash of a user key. Versions of one key arrive in a row and count once.
-    pub(super) fn add(&mut self, hash: u64) {
+    pub(crate) fn add(&mut self, hash: u64) {
         if self.hashes.last() != Some(&hash) {
             self.hashes.push(hash);
         }
     }
 
     /// Hashes that the filter will hold.
-    pub(super) fn num_entries(&self) -> u64 {
+    pub(crate) fn num_entries(&self) -> u64 {
         self.hashes.len() as u64
     }
 
     /// The filter block: empty without keys, which a reader takes as "no key matches".
-    pub(super) fn finish(self) -> Vec<u8> {
+    pub(crate) fn finish(self) -> Vec<u8> {
         if self.hashes.is_empty() {
             return Vec::new();
         }

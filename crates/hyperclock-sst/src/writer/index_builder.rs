@@ -22,7 +22,7 @@ struct Entry {
 }
 
 #[derive(Debug)]
-pub(super) struct IndexBuilder {
+pub(crate) struct IndexBuilder {
     shorten: bool,
     entries: Vec<Entry>,
     versions_are_split: bool,
@@ -30,7 +30,7 @@ pub(super) struct IndexBuilder {
 
 impl IndexBuilder {
     /// `shorten` is set only for the bytewise comparator.
-    pub(super) fn new(shorten: bool) -> Self {
+    pub(crate) fn new(shorten: bool) -> Self {
         Self {
             shorten,
             entries: Vec::new(),
@@ -40,7 +40,7 @@ impl IndexBuilder {
 
     /// Adds the block that ends with (`last_user_key`, `last_trailer`). `next_user_key` begins the block after it; the
     /// last block of a table has none.
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         last_user_key: &[u8],
         last_trailer: u64,
@@ -68,17 +68,17 @@ impl IndexBuilder {
     }
 
     /// Number of data blocks.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// True if the separators are user keys.
-    pub(super) fn keys_are_user_keys(&self) -> bool {
+    pub(crate) fn keys_are_user_keys(&self) -> bool {
         !self.versions_are_split
     }
 
     /// The body of the index block.
-    pub(super) fn finish(&self) -> Vec<u8> {
+    pub(crate) fn finish(&self) -> Vec<u8> {
         let mut block = BlockBuilder::new(1);
         let mut key = Vec::new();
         let mut handle = Vec::with_capacity(20);

@@ -23,13 +23,13 @@
 //! A table becomes part of a database when a MANIFEST names it: see [`crate::fill`].
 
 mod atomic_file;
-mod block_builder;
+pub(crate) mod block_builder;
 mod block_writer;
-mod bloom_builder;
-mod index_builder;
+pub(crate) mod bloom_builder;
+pub(crate) mod index_builder;
 pub(crate) mod log_writer;
 pub(crate) mod manifest_writer;
-mod properties_builder;
+pub(crate) mod properties_builder;
 mod table_builder;
 
 use std::path::{Path, PathBuf};
@@ -215,3 +215,6 @@ impl SstWriter {
         &self.path
     }
 }
+
+#[cfg(test)]
+mod tests;
