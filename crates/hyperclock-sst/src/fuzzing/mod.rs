@@ -13,10 +13,12 @@ use std::sync::Arc;
 use crate::block::{Block, BlockIter, EntryFormat, PlainEntries};
 use crate::coding::Reader;
 use crate::file::RandomAccessFile;
+use crate::filter::FilterBlock;
 use crate::footer::Footer;
 use crate::index::IndexFormat;
 use crate::log::{LogReader, Strictness};
 use crate::manifest::VersionEdit;
+use crate::properties::Properties;
 use crate::version::VersionBuilder;
 
 /// A file in memory.
@@ -79,6 +81,28 @@ fn walk<F: EntryFormat>(body: &[u8], format: F) {
         if sorted && outcome.is_ok() {
             assert_eq!(iter.key(), target, "a key is not found where it is");
         }
+    }
+}
+
+/// A filter block, asked for a key: its length in one byte, the key, the filter.
+pub fn filter(data: &[u8]) {
+    let mut reader = Reader::new(data);
+    let Some(key) = reader.u8().and_then(|length| reader.take(length.into())) else {
+        return;
+    };
+    let bytes = reader.rest();
+    let matches = FilterBlock::parse(bytes.into()).may_match(key);
+    if let Some((_, &metadata)) = bytes.split_last_chunk() {
+        assert!(matches || !FilterBlock::is_unknown(bytes.len(), metadata));
+    }
+}
+
+/// A properties block.
+pub fn properties(data: &[u8]) {
+    if let Ok(block) = Block::parse(data.into())
+        && let Ok(properties) = Properties::parse(&block)
+    {
+        let _ = properties.unique_id();
     }
 }
 
