@@ -40,13 +40,15 @@ use hyperclock::{BlockCache, Clock, Primary};
 
 pub use stats::{DbStats, FamilyStats, LevelStats};
 
+use crate::cached::PinnedSlice;
+use crate::counters::TableCounters;
 use crate::entry::{Entry, unsupported};
 use crate::error::{Error, Result};
 use crate::file::FileSystem;
-use crate::iter::{DbIter, FamilyStream};
-use crate::key::{InternalOrder, encode_seek_key, user_key_of};
+use crate::iter::{DbIter, LevelIterator, Source, TableCursor};
+use crate::key::{InternalKey, InternalOrder, encode_seek_key, user_key_of};
 use crate::manifest::FileMetadata;
-use crate::table::{PinnedSlice, ReadOptions, Table, TableCounters};
+use crate::table::{ReadOptions, Table, ValueRef};
 
 /// Id of the column family that every database has.
 pub const DEFAULT_COLUMN_FAMILY: u32 = 0;
@@ -175,10 +177,40 @@ pub struct Db<P: Primary = Clock> {
     counters: Arc<TableCounters>,
 }
 
-/// How the newest visible version of a key ended a lookup.
-enum Found {
-    Value(PinnedSlice),
+/// How the newest visible version of a key ends a lookup.
+enum Found<P: Primary> {
+    Value(PinnedSlice<P>),
     Deletion,
+}
+
+impl<P: Primary> Found<P> {
+    /// What the entry of a file says about its key.
+    fn new(key: InternalKey<'_>, value: ValueRef<'_, P>, file: &LiveFile<P>) -> Result<Self> {
+        match Entry::of(key.value_type) {
+            Entry::Value => Ok(Self::Value(value.pin())),
+            Entry::Deletion => Ok(Self::Deletion),
+            Entry::Unsupported => Err(unsupported(key.value_type, key.user_key, &file.path)),
+        }
+    }
+
+    fn into_value(self) -> Option<PinnedSlice<P>> {
+        match self {
+            Self::Value(value) => Some(value),
+            Self::Deletion => None,
+        }
+    }
+}
+
+impl<P: Primary> LiveFile<P> {
+    /// The newest version of a key in this file that `target` sees.
+    fn search(&self, target: &[u8], read: &ReadOptions) -> Result<Option<Found<P>>> {
+        let mut found = Ok(None);
+        self.table.get(target, read, &mut |key, value| {
+            found = Found::new(key, value, self).map(Some);
+            ControlFlow::Break(())
+        })?;
+        found
+    }
 }
 
 impl<P: Primary> Db<P> {
@@ -225,7 +257,7 @@ impl<P: Primary> Db<P> {
     /// The value is not copied: it pins its block in the cache until it is dropped. Costs one
     /// filter probe per file whose bounds include the key (each file of level 0, one of every
     /// deeper level), and an index and a data block for each that does not rule it out.
-    pub fn get(&self, column_family: u32, key: &[u8]) -> Result<Option<PinnedSlice>> {
+    pub fn get(&self, column_family: u32, key: &[u8]) -> Result<Option<PinnedSlice<P>>> {
         self.get_with(column_family, key, &ReadOptions::default())
     }
 
@@ -235,19 +267,33 @@ impl<P: Primary> Db<P> {
         column_family: u32,
         key: &[u8],
         read: &ReadOptions,
-    ) -> Result<Option<PinnedSlice>> {
+    ) -> Result<Option<PinnedSlice<P>>> {
         let family = self.family(column_family)?;
         let mut target = Vec::new();
         encode_seek_key(&mut target, key, self.last_sequence);
         for level in &family.levels {
             for file in level.files_for(&family.order, key, &target) {
-                match self.search(file, &target, read)? {
-                    Some(Found::Value(value)) => return Ok(Some(value)),
-                    Some(Found::Deletion) => return Ok(None),
-                    None => {}
+                if let Some(found) = file.search(&target, read)? {
+                    return Ok(found.into_value());
                 }
             }
         }
         Ok(None)
+    }
+
+    /// An iterator over a column family, positioned nowhere.
+    pub fn iter(&self, column_family: u32, read: &ReadOptions) -> Result<DbIter<'_, P>> {
+        let family = self.family(column_family)?;
+        let mut sources = Vec::new();
+        for level in &family.levels {
+            if level.level == 0 {
+                let files = level.files.iter();
+                sources.extend(files.map(|file| Source::File(TableCursor::new(file, read))));
+            } else {
+                let files = LevelIterator::new(&family.order, &level.files, read);
+                sources.push(Source::Level(files));
+            }
+        }
+        Ok(DbIter::new(&family.order, sources, self.last_sequence))
     }
 }

@@ -6,9 +6,9 @@ use hyperclock::{Clock, Primary};
 
 use super::live_keys::LiveKeys;
 use super::{InternalIterator, LevelIterator, MergingIterator, TableCursor};
+use crate::cached::PinnedSlice;
 use crate::error::{Error, Result};
 use crate::key::InternalOrder;
-use crate::table::PinnedSlice;
 
 /// One source of versions: a file of level 0, or a deeper level.
 pub(crate) enum Source<'a, P: Primary> {
@@ -30,6 +30,8 @@ macro_rules! either {
 }
 
 impl<P: Primary> InternalIterator for Source<'_, P> {
+    type Pinned = PinnedSlice<P>;
+
     fn valid(&self) -> bool {
         either!(self, source => source.valid())
     }
@@ -66,7 +68,7 @@ impl<P: Primary> InternalIterator for Source<'_, P> {
         either!(self, source => source.value())
     }
 
-    fn pinned_value(&self) -> PinnedSlice {
+    fn pinned_value(&self) -> Option<PinnedSlice<P>> {
         either!(self, source => source.pinned_value())
     }
 
@@ -135,8 +137,9 @@ impl<'a, P: Primary> DbIter<'a, P> {
         self.keys.value()
     }
 
-    /// The value shown, with a pin on its block: it outlives the iterator's next step.
-    pub fn pinned_value(&self) -> PinnedSlice {
+    /// The value shown, with a pin on its block: it outlives the iterator's next step. `None` if
+    /// the iterator is not valid.
+    pub fn pinned_value(&self) -> Option<PinnedSlice<P>> {
         self.keys.pinned_value()
     }
 

@@ -11,10 +11,11 @@ use std::path::Path;
 use hyperclock::Primary;
 
 use super::{InternalIterator, TableCursor};
+use crate::cached::PinnedSlice;
 use crate::db::LiveFile;
 use crate::error::Result;
 use crate::key::InternalOrder;
-use crate::table::{PinnedSlice, ReadOptions};
+use crate::table::ReadOptions;
 
 /// Concatenates the files of a level without overlaps.
 pub(crate) struct LevelIterator<'a, P: Primary> {
@@ -89,6 +90,8 @@ impl<'a, P: Primary> LevelIterator<'a, P> {
 }
 
 impl<P: Primary> InternalIterator for LevelIterator<'_, P> {
+    type Pinned = PinnedSlice<P>;
+
     fn valid(&self) -> bool {
         self.open.as_ref().is_some_and(|(_, cursor)| cursor.valid())
     }
@@ -152,10 +155,8 @@ impl<P: Primary> InternalIterator for LevelIterator<'_, P> {
         self.open.as_ref().map_or(&[], |(_, cursor)| cursor.value())
     }
 
-    fn pinned_value(&self) -> PinnedSlice {
-        self.open
-            .as_ref()
-            .map_or_else(PinnedSlice::default, |(_, cursor)| cursor.pinned_value())
+    fn pinned_value(&self) -> Option<PinnedSlice<P>> {
+        self.open.as_ref().and_then(|(_, cursor)| cursor.pinned_value())
     }
 
     fn file(&self) -> &Path {

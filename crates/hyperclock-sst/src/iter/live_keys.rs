@@ -20,10 +20,9 @@ use super::{Direction, InternalIterator};
 use crate::entry::{Entry, unsupported};
 use crate::error::{Error, Result};
 use crate::key::{InternalKey, InternalOrder, ValueType};
-use crate::table::PinnedSlice;
 
 /// The live keys of a stream of internal keys, in both directions.
-pub(crate) struct LiveKeys<'a, S> {
+pub(crate) struct LiveKeys<'a, S: InternalIterator> {
     order: &'a InternalOrder,
     stream: S,
     /// Newest sequence number that is visible.
@@ -32,24 +31,24 @@ pub(crate) struct LiveKeys<'a, S> {
     valid: bool,
     user_key: Vec<u8>,
     /// The value shown going backward.
-    saved: Option<PinnedSlice>,
+    saved: Option<S::Pinned>,
     /// Seek target, kept for its allocation.
     target: Vec<u8>,
 }
 
 /// The newest visible version of a key, as far as a backward walk has seen it.
-enum Newest {
+enum Newest<V> {
     /// No version yet.
     Unknown,
-    Value(PinnedSlice),
+    Value(V),
     Deleted,
     /// A version that this reader cannot turn into a value, and the file it is in.
     Unsupported(ValueType, PathBuf),
 }
 
-impl Newest {
+impl<V> Newest<V> {
     /// What the key's value is, if it has one.
-    fn into_value(self, user_key: &[u8]) -> Result<Option<PinnedSlice>> {
+    fn into_value(self, user_key: &[u8]) -> Result<Option<S::Pinned>> {
         match self {
             Self::Value(value) => Ok(Some(value)),
             Self::Unknown | Self::Deleted => Ok(None),
@@ -95,11 +94,12 @@ impl<'a, S: InternalIterator> LiveKeys<'a, S> {
         }
     }
 
-    /// The value shown, with a pin on its block: it outlives the iterator's next step.
-    pub(crate) fn pinned_value(&self) -> PinnedSlice {
+    /// The value shown, with a pin on its block: it outlives the iterator's next step. `None` if
+    /// the iterator is not valid.
+    pub(crate) fn pinned_value(&self) -> Option<S::Pinned> {
         match (&self.saved, self.valid) {
-            (_, false) => PinnedSlice::default(),
-            (Some(saved), true) => saved.clone(),
+            (_, false) => None,
+            (Some(saved), true) => Some(saved.clone()),
             (None, true) => self.stream.pinned_value(),
         }
     }
@@ -229,7 +229,10 @@ impl<'a, S: InternalIterator> LiveKeys<'a, S> {
             }
             if key.sequence <= self.snapshot {
                 newest = match Entry::of(key.value_type) {
-                    Entry::Value => Newest::Value(self.stream.pinned_value()),
+                    Entry::Value => match self.stream.pinned_value() {
+                        Some(value) => Newest::Value(value),
+                        None => Newest::Unknown,
+                    },
                     Entry::Deletion => Newest::Deleted,
                     Entry::Unsupported => {
                         Newest::Unsupported(key.value_type, self.stream.file().to_owned())

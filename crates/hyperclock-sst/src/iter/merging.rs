@@ -20,7 +20,6 @@ use std::path::Path;
 use super::{Direction, InternalIterator};
 use crate::error::Result;
 use crate::key::InternalOrder;
-use crate::table::PinnedSlice;
 
 /// Merges iterators over internal keys.
 pub(crate) struct MergingIterator<I> {
@@ -151,6 +150,8 @@ impl<I: InternalIterator> MergingIterator<I> {
 }
 
 impl<I: InternalIterator> InternalIterator for MergingIterator<I> {
+    type Pinned = I::Pinned;
+
     fn valid(&self) -> bool {
         !self.heap.is_empty()
     }
@@ -187,9 +188,8 @@ impl<I: InternalIterator> InternalIterator for MergingIterator<I> {
         self.current().map_or(&[], InternalIterator::value)
     }
 
-    fn pinned_value(&self) -> PinnedSlice {
-        self.current()
-            .map_or_else(PinnedSlice::default, InternalIterator::pinned_value)
+    fn pinned_value(&self) -> Option<I::Pinned> {
+        self.current().and_then(InternalIterator::pinned_value)
     }
 
     fn file(&self) -> &Path {

@@ -14,6 +14,7 @@ mod table_cursor;
 #[cfg(test)]
 mod test_support;
 
+use std::ops::Deref;
 use std::path::Path;
 
 pub use database::DbIter;
@@ -23,7 +24,6 @@ pub(crate) use merging::MergingIterator;
 pub(crate) use table_cursor::TableCursor;
 
 use crate::error::Result;
-use crate::table::PinnedSlice;
 
 /// Which way an iterator goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +34,9 @@ pub(crate) enum Direction {
 
 /// A movable position in an ordered sequence of internal keys.
 pub(crate) trait InternalIterator {
+    /// A value that outlives the iterator's next step.
+    type Pinned: Clone + Deref<Target = [u8]>;
+
     fn valid(&self) -> bool;
     fn seek_to_first(&mut self) -> Result<()>;
     fn seek_to_last(&mut self) -> Result<()>;
@@ -47,8 +50,8 @@ pub(crate) trait InternalIterator {
     fn key(&self) -> &[u8];
     /// The value; empty if the iterator is not valid.
     fn value(&self) -> &[u8];
-    /// The value with a pin on its block.
-    fn pinned_value(&self) -> PinnedSlice;
+    /// The value with a pin on its block; `None` if the iterator is not valid.
+    fn pinned_value(&self) -> Option<Self::Pinned>;
     /// The file that holds the entry, for errors.
     fn file(&self) -> &Path;
 }

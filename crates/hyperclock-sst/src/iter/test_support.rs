@@ -5,7 +5,6 @@ use std::path::Path;
 use super::InternalIterator;
 use crate::error::{Error, Result};
 use crate::key::{InternalKey, InternalOrder, ValueType};
-use crate::table::PinnedSlice;
 
 /// One stored version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +81,8 @@ impl VecIterator {
 }
 
 impl InternalIterator for VecIterator {
+    type Pinned = Vec<u8>;
+
     fn valid(&self) -> bool {
         self.position < self.entries.len()
     }
@@ -131,8 +132,8 @@ impl InternalIterator for VecIterator {
             .map_or(&[], |(_, value)| value)
     }
 
-    fn pinned_value(&self) -> PinnedSlice {
-        PinnedSlice::from(self.value().to_vec())
+    fn pinned_value(&self) -> Option<Vec<u8>> {
+        self.valid().then(|| self.value().to_vec())
     }
 
     fn file(&self) -> &Path {
