@@ -14,6 +14,7 @@
 use std::fmt;
 
 use crate::coding::{Reader, put_varint32};
+use crate::error::Defect;
 
 /// The largest block that is accepted, uncompressed: 1 GiB.
 pub(crate) const MAX_BLOCK_SIZE: usize = 1 << 30;
@@ -83,29 +84,12 @@ impl CompressionType {
     }
 }
 
-/// Why a block could not be decompressed or compressed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum CompressionError {
-    /// The bytes are damaged.
-    Corrupt(String),
-    /// The codec is not available.
-    Unsupported(String),
+fn corrupt(codec: CompressionType, what: impl fmt::Display) -> Defect {
+    Defect::corrupt(format!("{}: {what}", codec.name()))
 }
 
-impl fmt::Display for CompressionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Corrupt(what) | Self::Unsupported(what) => f.write_str(what),
-        }
-    }
-}
-
-fn corrupt(codec: CompressionType, what: impl fmt::Display) -> CompressionError {
-    CompressionError::Corrupt(format!("{}: {what}", codec.name()))
-}
-
-fn unsupported(codec: CompressionType) -> CompressionError {
-    CompressionError::Unsupported(format!(
+fn unsupported(codec: CompressionType) -> Defect {
+    Defect::unsupported(format!(
         "compression type {:#04x} ({}); rewrite the file with Snappy, LZ4, zlib or ZSTD",
         codec.as_u8(),
         codec.name()
@@ -129,11 +113,10 @@ impl fmt::Debug for Dictionary {
 
 impl Dictionary {
     /// Digests the bytes of a dictionary block.
-    pub(crate) fn new(raw: Box<[u8]>) -> Result<Self, CompressionError> {
+    pub(crate) fn new(raw: Box<[u8]>) -> Result<Self, Defect> {
         #[cfg(feature = "zstd")]
-        let zstd = zstd::zstd_safe::DDict::try_create(&raw).ok_or_else(|| {
-            CompressionError::Corrupt("the dictionary is not one that ZSTD accepts".to_owned())
-        })?;
+        let zstd = zstd::zstd_safe::DDict::try_create(&raw)
+            .ok_or_else(|| Defect::corrupt("the dictionary is not one that ZSTD accepts"))?;
         Ok(Self {
             raw,
             #[cfg(feature = "zstd")]
@@ -156,7 +139,7 @@ pub(crate) fn decompress(
     codec: CompressionType,
     stored: &[u8],
     dictionary: Option<&Dictionary>,
-) -> Result<Box<[u8]>, CompressionError> {
+) -> Result<Box<[u8]>, Defect> {
     let mut input = Reader::new(stored);
     match codec {
         CompressionType::None => Ok(stored.into()),
@@ -193,7 +176,7 @@ pub(crate) fn decompress(
     }
 }
 
-fn declared_size(codec: CompressionType, input: &mut Reader<'_>) -> Result<u64, CompressionError> {
+fn declared_size(codec: CompressionType, input: &mut Reader<'_>) -> Result<u64, Defect> {
     input
         .varint64()
         .ok_or_else(|| corrupt(codec, "no uncompressed size"))
@@ -205,7 +188,7 @@ fn check_size(
     size: u64,
     stored: usize,
     max_ratio: usize,
-) -> Result<usize, CompressionError> {
+) -> Result<usize, Defect> {
     let most = stored.saturating_add(16).saturating_mul(max_ratio);
     usize::try_from(size)
         .ok()
@@ -223,15 +206,11 @@ fn buffer(
     size: u64,
     stored: usize,
     max_ratio: usize,
-) -> Result<Vec<u8>, CompressionError> {
+) -> Result<Vec<u8>, Defect> {
     Ok(vec![0; check_size(codec, size, stored, max_ratio)?])
 }
 
-fn exact(
-    codec: CompressionType,
-    out: Vec<u8>,
-    produced: usize,
-) -> Result<Box<[u8]>, CompressionError> {
+fn exact(codec: CompressionType, out: Vec<u8>, produced: usize) -> Result<Box<[u8]>, Defect> {
     if produced == out.len() {
         Ok(out.into_boxed_slice())
     } else {
@@ -247,7 +226,7 @@ fn inflate(
     size: u64,
     stored: usize,
     dictionary: Option<&Dictionary>,
-) -> Result<Box<[u8]>, CompressionError> {
+) -> Result<Box<[u8]>, Defect> {
     use flate2::{Decompress, FlushDecompress, Status};
     const CODEC: CompressionType = CompressionType::Zlib;
     let mut out = buffer(CODEC, size, stored, 1032)?;
@@ -288,11 +267,7 @@ fn inflate(
 }
 
 #[cfg(feature = "zstd")]
-fn unzstd(
-    data: &[u8],
-    size: u64,
-    dictionary: Option<&Dictionary>,
-) -> Result<Box<[u8]>, CompressionError> {
+fn unzstd(data: &[u8], size: u64, dictionary: Option<&Dictionary>) -> Result<Box<[u8]>, Defect> {
     use std::cell::RefCell;
     use zstd::zstd_safe::DCtx;
     const CODEC: CompressionType = CompressionType::Zstd;
@@ -307,9 +282,10 @@ fn unzstd(
         let mut slot = cell.borrow_mut();
         let context = match &mut *slot {
             Some(context) => context,
-            empty => empty.insert(DCtx::try_create().ok_or_else(|| {
-                CompressionError::Unsupported("ZSTD: no memory for a context".to_owned())
-            })?),
+            empty => empty.insert(
+                DCtx::try_create()
+                    .ok_or_else(|| Defect::unsupported("ZSTD: no memory for a context"))?,
+            ),
         };
         match dictionary {
             None => context.decompress(&mut out, data),
@@ -329,9 +305,9 @@ fn unzstd(
 }
 
 #[cfg(not(feature = "zstd"))]
-fn unzstd(_: &[u8], _: u64, _: Option<&Dictionary>) -> Result<Box<[u8]>, CompressionError> {
-    Err(CompressionError::Unsupported(
-        "ZSTD: this build lacks the `zstd` feature".to_owned(),
+fn unzstd(_: &[u8], _: u64, _: Option<&Dictionary>) -> Result<Box<[u8]>, Defect> {
+    Err(Defect::unsupported(
+        "ZSTD: this build lacks the `zstd` feature",
     ))
 }
 
@@ -344,7 +320,7 @@ pub(crate) fn compress(
     level: Option<i32>,
     block: &[u8],
     out: &mut Vec<u8>,
-) -> Result<(), CompressionError> {
+) -> Result<(), Defect> {
     let size = u32::try_from(block.len())
         .ok()
         .filter(|&n| n as usize <= MAX_BLOCK_SIZE)
@@ -401,7 +377,7 @@ fn deflate(
     piece: &[u8],
     out: &mut Vec<u8>,
     flush: flate2::FlushCompress,
-) -> Result<flate2::Status, CompressionError> {
+) -> Result<flate2::Status, Defect> {
     let mut rest = piece;
     loop {
         out.reserve(rest.len() + 64);
@@ -419,7 +395,7 @@ fn deflate(
 }
 
 #[cfg(feature = "zstd")]
-fn zstd_block(level: Option<i32>, block: &[u8], out: &mut Vec<u8>) -> Result<(), CompressionError> {
+fn zstd_block(level: Option<i32>, block: &[u8], out: &mut Vec<u8>) -> Result<(), Defect> {
     use std::cell::RefCell;
     use zstd::zstd_safe::{self, CCtx};
     thread_local! {
@@ -430,9 +406,10 @@ fn zstd_block(level: Option<i32>, block: &[u8], out: &mut Vec<u8>) -> Result<(),
         let mut slot = cell.borrow_mut();
         let context = match &mut *slot {
             Some(context) => context,
-            empty => empty.insert(CCtx::try_create().ok_or_else(|| {
-                CompressionError::Unsupported("ZSTD: no memory for a context".to_owned())
-            })?),
+            empty => empty.insert(
+                CCtx::try_create()
+                    .ok_or_else(|| Defect::unsupported("ZSTD: no memory for a context"))?,
+            ),
         };
         context
             .compress(
@@ -447,9 +424,9 @@ fn zstd_block(level: Option<i32>, block: &[u8], out: &mut Vec<u8>) -> Result<(),
 }
 
 #[cfg(not(feature = "zstd"))]
-fn zstd_block(_: Option<i32>, _: &[u8], _: &mut Vec<u8>) -> Result<(), CompressionError> {
-    Err(CompressionError::Unsupported(
-        "ZSTD: this build lacks the `zstd` feature".to_owned(),
+fn zstd_block(_: Option<i32>, _: &[u8], _: &mut Vec<u8>) -> Result<(), Defect> {
+    Err(Defect::unsupported(
+        "ZSTD: this build lacks the `zstd` feature",
     ))
 }
 
@@ -520,7 +497,7 @@ mod tests {
             packed.extend_from_slice(b"xxxx");
             assert!(matches!(
                 decompress(codec, &packed, None),
-                Err(CompressionError::Corrupt(_))
+                Err(Defect::Corrupt(_))
             ));
         }
         let claim = [0xff, 0xff, 0xff, 0xff, 0x0f, 0];
@@ -536,7 +513,7 @@ mod tests {
             (9, "unknown"),
         ] {
             let codec = CompressionType::from_u8(byte);
-            let Err(CompressionError::Unsupported(what)) = decompress(codec, b"", None) else {
+            let Err(Defect::Unsupported(what)) = decompress(codec, b"", None) else {
                 panic!("{codec:?} was read");
             };
             assert!(what.contains(name), "{what}");

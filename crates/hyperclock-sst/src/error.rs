@@ -4,13 +4,14 @@
 //! the file is known, the offset. Errors are [`Clone`], because a block that several threads wait
 //! for is loaded once and its failure goes to all of them.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The result of an operation of this crate.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a table or a database could not be read or written.
 #[derive(Clone, Debug)]
@@ -94,6 +95,45 @@ impl Error {
     /// Whether the file was not there.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+/// What is wrong with bytes whose file and offset only the caller knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Defect {
+    /// They contradict the format.
+    Corrupt(Cow<'static, str>),
+    /// They use a feature that cannot be read.
+    Unsupported(Cow<'static, str>),
+}
+
+impl Defect {
+    pub(crate) fn corrupt(what: impl Into<Cow<'static, str>>) -> Self {
+        Self::Corrupt(what.into())
+    }
+
+    pub(crate) fn unsupported(feature: impl Into<Cow<'static, str>>) -> Self {
+        Self::Unsupported(feature.into())
+    }
+
+    /// The error for these bytes: `part` names the block or record that begins at `offset`.
+    #[cold]
+    pub(crate) fn at(self, file: &Path, offset: u64, part: &str) -> Error {
+        match self {
+            Self::Corrupt(what) => Error::corruption(file, offset, format!("{part}: {what}")),
+            Self::Unsupported(feature) => {
+                Error::unsupported(file, format!("{feature} ({part} at offset {offset})"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Defect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Corrupt(what) => f.write_str(what),
+            Self::Unsupported(feature) => write!(f, "not supported: {feature}"),
+        }
     }
 }
 
