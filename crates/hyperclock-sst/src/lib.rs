@@ -24,8 +24,19 @@ pub use counters::{BlockKind, BlockReads, TableCounters};
 pub use error::{Error, Result};
 pub use file::{FileSystem, RandomAccessFile, StdFile, StdFileSystem};
 pub use key::{
-    BytewiseComparator, Comparator, InternalKey, MAX_SEQUENCE, ReverseBytewiseComparator,
-    ValueType, comparator_by_name, encode_seek_key,
+    BytewiseComparator, Comparator, InternalKey, MAX_SEQUENCE, ReverseBytewiseComparator, ValueType,
+    comparator_by_name, encode_seek_key,
 };
 pub use properties::{IndexType, Properties};
 pub use table::{ReadOptions, Table, TableIter, TableOptions, ValueRef};
+
+mod db;
+mod entry;
+mod iter;
+mod log;
+mod manifest;
+mod options_file;
+mod version;
+
+pub use db::{ColumnFamily, DEFAULT_COLUMN_FAMILY, Db, DbOptions, DbStats, FamilyStats, LevelStats};
+pub use iter::DbIter;

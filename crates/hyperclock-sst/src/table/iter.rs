@@ -16,7 +16,7 @@ use crate::footer::BlockHandle;
 use crate::index::SeekTarget;
 use crate::key::{TRAILER_LEN, pack_trailer, split_internal_key};
 
-type DataIter = BlockIter<Handle<DataBlock>, PlainEntries>;
+type DataIter<P> = BlockIter<Handle<DataBlock, P>, PlainEntries>;
 
 /// Walks the internal keys of a table in both directions.
 ///
@@ -25,8 +25,8 @@ type DataIter = BlockIter<Handle<DataBlock>, PlainEntries>;
 pub struct TableIter<P: Primary = Clock> {
     table: Table<P>,
     read: ReadOptions,
-    index: Option<IndexCursor>,
-    data: Option<DataIter>,
+    index: Option<IndexCursor<P>>,
+    data: Option<DataIter<P>>,
     /// Where the block of `data` is.
     data_at: BlockHandle,
     /// The key with the sequence number that an ingested file's keys have.
@@ -35,14 +35,7 @@ pub struct TableIter<P: Primary = Clock> {
 
 impl<P: Primary> TableIter<P> {
     pub(super) fn new(table: Table<P>, read: ReadOptions) -> Self {
-        Self {
-            table,
-            read,
-            index: None,
-            data: None,
-            data_at: BlockHandle::default(),
-            patched: Vec::new(),
-        }
+        Self { table, read, index: None, data: None, data_at: BlockHandle::default(), patched: Vec::new() }
     }
 
     /// Whether the iterator is on an entry.
@@ -76,7 +69,7 @@ impl<P: Primary> TableIter<P> {
     }
 
     /// The value of the entry for as long as the caller wants, by pinning its block.
-    pub fn pinned_value(&self) -> PinnedSlice {
+    pub fn pinned_value(&self) -> PinnedSlice<P> {
         match &self.data {
             Some(data) if data.valid() => PinnedSlice::in_block(data.block().clone(), data.value()),
             _ => PinnedSlice::from(Vec::new()),
@@ -148,12 +141,8 @@ impl<P: Primary> TableIter<P> {
     }
 
     fn seek_inner(&mut self, target: &[u8]) -> Result<()> {
-        let seek = SeekTarget::new(target).ok_or_else(|| {
-            Error::InvalidArgument(format!(
-                "an internal key of {} bytes is too short",
-                target.len()
-            ))
-        })?;
+        let seek = SeekTarget::new(target)
+            .ok_or_else(|| Error::InvalidArgument(format!("an internal key of {} bytes is too short", target.len())))?;
         let order = self.table.0.order.clone();
         self.move_index(|index, table, read| index.seek(&table.0, read, seek))?;
         self.enter(|data| data.seek(|key| seek.order_of(key, &order)))?;
@@ -170,7 +159,7 @@ impl<P: Primary> TableIter<P> {
 
     fn move_index(
         &mut self,
-        movement: impl FnOnce(&mut IndexCursor, &Table<P>, &ReadOptions) -> Result<()>,
+        movement: impl FnOnce(&mut IndexCursor<P>, &Table<P>, &ReadOptions) -> Result<()>,
     ) -> Result<()> {
         let index = match &mut self.index {
             Some(index) => index,
@@ -180,7 +169,7 @@ impl<P: Primary> TableIter<P> {
     }
 
     /// Goes into the data block that the index is on, to where `start` puts the iterator.
-    fn enter(&mut self, start: impl FnOnce(&mut DataIter) -> Result<(), Defect>) -> Result<()> {
+    fn enter(&mut self, start: impl FnOnce(&mut DataIter<P>) -> Result<(), Defect>) -> Result<()> {
         let table = &self.table.0;
         let Some((_, handle)) = self.index.as_ref().and_then(|index| index.current(table)) else {
             self.data = None;
@@ -189,10 +178,7 @@ impl<P: Primary> TableIter<P> {
         if self.data.is_none() || self.data_at != handle {
             let block = table.data_block(handle, &self.read)?;
             // Keys go on in the buffer that they had.
-            let buffer = self
-                .data
-                .take()
-                .map_or_else(Vec::new, DataIter::into_buffer);
+            let buffer = self.data.take().map_or_else(Vec::new, DataIter::into_buffer);
             self.data = Some(BlockIter::with_buffer(block, PlainEntries, buffer));
             self.data_at = handle;
         }
@@ -200,14 +186,10 @@ impl<P: Primary> TableIter<P> {
     }
 
     #[inline]
-    fn move_data(
-        &mut self,
-        movement: impl FnOnce(&mut DataIter) -> Result<(), Defect>,
-    ) -> Result<()> {
+    fn move_data(&mut self, movement: impl FnOnce(&mut DataIter<P>) -> Result<(), Defect>) -> Result<()> {
         match &mut self.data {
             None => Ok(()),
-            Some(data) => movement(data)
-                .map_err(|d| self.table.0.source.error(self.data_at, BlockKind::Data, d)),
+            Some(data) => movement(data).map_err(|d| self.table.0.source.error(self.data_at, BlockKind::Data, d)),
         }
     }
 
@@ -237,11 +219,7 @@ impl<P: Primary> TableIter<P> {
         };
         let Some((user_key, trailer)) = split_internal_key(data.key()) else {
             let defect = Defect::corrupt("a key is too short");
-            return Err(self
-                .table
-                .0
-                .source
-                .error(self.data_at, BlockKind::Data, defect));
+            return Err(self.table.0.source.error(self.data_at, BlockKind::Data, defect));
         };
         if let Some(sequence) = self.table.0.global_sequence {
             self.patched.clear();
