@@ -5,7 +5,7 @@ fn key(user_key: &[u8], sequence: u64) -> Vec<u8> {
     InternalKey {
         user_key,
         sequence,
-        value_type: ValueType::VALUE,
+        value_type: ValueType::Value,
     }
     .encode()
 }
@@ -136,7 +136,7 @@ fn a_tombstone_end_may_touch_the_next_file() {
     left.largest = InternalKey {
         user_key: b"k",
         sequence: MAX_SEQUENCE,
-        value_type: ValueType::RANGE_DELETION,
+        value_type: ValueType::RangeDeletion,
     }
     .encode();
     assert!(build([add(1, [left, file(2, b"k", b"z", (4, 4))])]).is_ok());
