@@ -10,12 +10,20 @@ mod compression;
 mod counters;
 mod error;
 mod file;
+pub mod fill;
 mod filter;
 mod footer;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod index;
 mod key;
+mod log;
+mod manifest;
 mod properties;
 mod table;
+mod version;
+pub mod writer;
 
 pub use cached::PinnedSlice;
 pub use checksum::ChecksumType;
