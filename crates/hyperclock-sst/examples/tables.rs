@@ -21,13 +21,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         CompressionType::Zstd,
         CompressionType::Zlib,
     ];
-    let checksums = [
-        ChecksumType::None,
-        ChecksumType::Crc32c,
-        ChecksumType::XxHash32,
-        ChecksumType::XxHash64,
-        ChecksumType::Xxh3,
-    ];
+    let checksums =
+        [ChecksumType::None, ChecksumType::Crc32c, ChecksumType::XxHash32, ChecksumType::XxHash64, ChecksumType::Xxh3];
     let mut number = 1;
     for compression in codecs {
         for checksum in checksums {

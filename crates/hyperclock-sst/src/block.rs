@@ -60,9 +60,7 @@ impl Block {
             end = end.checked_sub(n)?;
             Some(end)
         };
-        let word = step_back(4)
-            .and_then(|at| fixed32_at(&bytes, at))
-            .ok_or_else(outline)?;
+        let word = step_back(4).and_then(|at| fixed32_at(&bytes, at)).ok_or_else(outline)?;
         if word & RESERVED_FLAG != 0 {
             return Err(Defect::unsupported(
                 "bit 30 of the block's last word: the file was written by a newer RocksDB",
@@ -81,26 +79,13 @@ impl Block {
             step_back(usize::from(buckets.ok_or_else(outline)?)).ok_or_else(outline)?;
         }
         let num_restarts = word & RESTARTS_MASK;
-        debug_assert_eq!(
-            word & !RESTARTS_MASK & !(HASH_INDEX_FLAG | UNIFORM_KEYS_FLAG | SEPARATED_VALUES_FLAG),
-            0
-        );
-        let restarts = (num_restarts as usize)
-            .checked_mul(4)
-            .and_then(step_back)
-            .ok_or_else(outline)? as u32;
+        debug_assert_eq!(word & !RESTARTS_MASK & !(HASH_INDEX_FLAG | UNIFORM_KEYS_FLAG | SEPARATED_VALUES_FLAG), 0);
+        let restarts = (num_restarts as usize).checked_mul(4).and_then(step_back).ok_or_else(outline)? as u32;
         let entries_end = values_offset.unwrap_or(restarts);
         if entries_end > restarts {
             return Err(Defect::corrupt("values begin after the restart points"));
         }
-        let mut block = Self {
-            bytes,
-            entries_end,
-            values_end: restarts,
-            restarts,
-            num_restarts,
-            separated_values,
-        };
+        let mut block = Self { bytes, entries_end, values_end: restarts, restarts, num_restarts, separated_values };
         block.check_restarts()?;
         Ok(block)
     }
@@ -120,9 +105,7 @@ impl Block {
         for (i, point) in array.chunks_exact(4).enumerate() {
             let point = Reader::new(point).fixed32().unwrap_or(u32::MAX);
             if point < next_allowed || point >= self.entries_end || (i == 0 && point != 0) {
-                return Err(Defect::corrupt(format!(
-                    "restart point {i} is out of order"
-                )));
+                return Err(Defect::corrupt(format!("restart point {i} is out of order")));
             }
             next_allowed = point + 1;
         }
@@ -142,9 +125,7 @@ impl Block {
     /// iterator gave always is.
     #[inline]
     pub(crate) fn slice(&self, range: ByteRange) -> &[u8] {
-        self.bytes
-            .get(range.start as usize..range.end as usize)
-            .unwrap_or_default()
+        self.bytes.get(range.start as usize..range.end as usize).unwrap_or_default()
     }
 
     #[inline]
@@ -158,11 +139,7 @@ impl Block {
     /// A cursor over the entries that begin at `offset`.
     #[inline]
     fn entries_from(&self, offset: u32) -> Reader<'_> {
-        Reader::new(
-            self.bytes
-                .get(offset as usize..self.entries_end as usize)
-                .unwrap_or_default(),
-        )
+        Reader::new(self.bytes.get(offset as usize..self.entries_end as usize).unwrap_or_default())
     }
 
     /// The offset in the block at which `reader`, a cursor over entries, stands.
@@ -202,13 +179,7 @@ pub(crate) trait EntryFormat: Copy {
 
     /// Reads the entry at `offset`. `previous` is the value of the entry before it;
     /// `at_restart` says whether a restart point is there.
-    fn read(
-        self,
-        block: &Block,
-        offset: u32,
-        at_restart: bool,
-        previous: &Self::Value,
-    ) -> Option<Entry<Self::Value>>;
+    fn read(self, block: &Block, offset: u32, at_restart: bool, previous: &Self::Value) -> Option<Entry<Self::Value>>;
 }
 
 /// Entries with their values' lengths: data blocks, the metaindex, properties.
@@ -219,13 +190,7 @@ impl EntryFormat for PlainEntries {
     type Value = ByteRange;
 
     #[inline]
-    fn read(
-        self,
-        block: &Block,
-        offset: u32,
-        at_restart: bool,
-        previous: &ByteRange,
-    ) -> Option<Entry<ByteRange>> {
+    fn read(self, block: &Block, offset: u32, at_restart: bool, previous: &ByteRange) -> Option<Entry<ByteRange>> {
         let mut reader = block.entries_from(offset);
         let shared = reader.varint32()?;
         let non_shared = reader.varint32()?;
@@ -245,35 +210,17 @@ impl EntryFormat for PlainEntries {
         let end = start.checked_add(value_len).filter(|&end| end <= limit)?;
         Some(Entry {
             shared,
-            key_delta: ByteRange {
-                start: delta_start,
-                end: delta_end,
-            },
+            key_delta: ByteRange { start: delta_start, end: delta_end },
             value: ByteRange { start, end },
-            next: if value_start.is_none() {
-                end
-            } else {
-                delta_end
-            },
+            next: if value_start.is_none() { end } else { delta_end },
         })
     }
 }
 
 impl<V> Entry<V> {
     /// An entry of another format, whose key delta and value have been read off `reader`.
-    pub(crate) fn new(
-        block: &Block,
-        shared: u32,
-        key_delta: ByteRange,
-        value: V,
-        reader: &Reader<'_>,
-    ) -> Self {
-        Self {
-            shared,
-            key_delta,
-            value,
-            next: block.offset_of(reader),
-        }
+    pub(crate) fn new(block: &Block, shared: u32, key_delta: ByteRange, value: V, reader: &Reader<'_>) -> Self {
+        Self { shared, key_delta, value, next: block.offset_of(reader) }
     }
 }
 
@@ -290,10 +237,7 @@ pub(crate) fn begin_entry(block: &Block, offset: u32) -> Option<(Reader<'_>, u32
 pub(crate) fn take_range(block: &Block, reader: &mut Reader<'_>, len: u32) -> Option<ByteRange> {
     let start = block.offset_of(reader);
     reader.take(len as usize)?;
-    Some(ByteRange {
-        start,
-        end: start + len,
-    })
+    Some(ByteRange { start, end: start + len })
 }
 
 /// The key of the current entry: a slice of the block where nothing is shared, else put together
@@ -370,10 +314,7 @@ impl<B: Deref<Target: AsRef<Block>>, F: EntryFormat> BlockIter<B, F> {
             next: 0,
             restart: 0,
             next_restart: u32::MAX,
-            key: CurrentKey {
-                buffer,
-                in_block: None,
-            },
+            key: CurrentKey { buffer, in_block: None },
             value: F::Value::default(),
             valid: false,
         }
@@ -408,10 +349,7 @@ impl<B: Deref<Target: AsRef<Block>>, F: EntryFormat> BlockIter<B, F> {
     #[cold]
     fn damaged(&mut self) -> Defect {
         self.valid = false;
-        Defect::corrupt(format!(
-            "the entry at {} of the block is damaged",
-            self.next
-        ))
+        Defect::corrupt(format!("the entry at {} of the block is damaged", self.next))
     }
 
     /// Stands before the entry of a restart point.
@@ -440,13 +378,10 @@ impl<B: Deref<Target: AsRef<Block>>, F: EntryFormat> BlockIter<B, F> {
             self.next_restart = block.restart_point(self.restart + 1).unwrap_or(u32::MAX);
         }
         let at_restart = block.separated_values && self.is_restart(block, self.next);
-        let read = self
-            .format
-            .read(block, self.next, at_restart, &self.value)
-            .and_then(|entry| {
-                self.key.advance(block, entry.shared, entry.key_delta)?;
-                Some(entry)
-            });
+        let read = self.format.read(block, self.next, at_restart, &self.value).and_then(|entry| {
+            self.key.advance(block, entry.shared, entry.key_delta)?;
+            Some(entry)
+        });
         let Some(entry) = read else {
             return Err(self.damaged());
         };
@@ -539,9 +474,7 @@ impl<B: Deref<Target: AsRef<Block>>, F: EntryFormat> BlockIter<B, F> {
     fn restart_key(&self, index: u32) -> Option<&[u8]> {
         let block = self.block.as_ref();
         let offset = block.restart_point(index)?;
-        let entry = self
-            .format
-            .read(block, offset, true, &F::Value::default())?;
+        let entry = self.format.read(block, offset, true, &F::Value::default())?;
         (entry.shared == 0).then(|| block.slice(entry.key_delta))
     }
 }

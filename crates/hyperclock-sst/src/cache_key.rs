@@ -29,11 +29,7 @@ impl FileKey {
     pub(crate) fn stable(unique_id: [u64; 2], file_size: u64, footer: &[u8]) -> Self {
         let (file, block) = base_key(unique_id);
         let mix = xxh3_128_with_seed(footer, file_size);
-        Self {
-            file: file ^ (mix >> 64) as u64,
-            block: block ^ mix as u64,
-            stable: true,
-        }
+        Self { file: file ^ (mix >> 64) as u64, block: block ^ mix as u64, stable: true }
     }
 
     /// A key that no other file has, nor this one when it is opened again.
@@ -41,11 +37,7 @@ impl FileKey {
         // Each state draws on the randomness of the standard library's hash maps, and no two are
         // alike.
         let word = || RandomState::new().hash_one(0u8);
-        Self {
-            file: word(),
-            block: word(),
-            stable: false,
-        }
+        Self { file: word(), block: word(), stable: false }
     }
 
     /// Whether the keys outlive this opening of the file.
@@ -89,11 +81,7 @@ fn base_key([first, second]: [u64; 2]) -> (u64, u64) {
     let session = if first == 0 { second } else { first };
     let file = downward_involution(session) ^ second.reverse_bits();
     let block = session.reverse_bits();
-    if file == 0 {
-        (block, file)
-    } else {
-        (file, block)
-    }
+    if file == 0 { (block, file) } else { (file, block) }
 }
 
 /// A linear map that is its own inverse and moves information from high bits to low ones.
@@ -152,11 +140,7 @@ mod tests {
         let key = FileKey::stable(id, 1217, b"footer");
         assert_eq!(key, FileKey::stable(id, 1217, b"footer"));
         assert!(key.is_stable());
-        for other in [
-            FileKey::stable(id, 1218, b"footer"),
-            FileKey::stable(id, 1217, b"Footer"),
-            FileKey::random(),
-        ] {
+        for other in [FileKey::stable(id, 1218, b"footer"), FileKey::stable(id, 1217, b"Footer"), FileKey::random()] {
             assert_ne!(key.block(0).file(), other.block(0).file());
             assert_ne!(key.block(0).block(), other.block(0).block());
         }

@@ -14,7 +14,7 @@
 
 use std::ops::Deref;
 
-use hyperclock::{CacheValue, Handle};
+use hyperclock::{CacheValue, Clock, Handle, Primary};
 
 use crate::block::{Block, ByteRange};
 use crate::compression::Dictionary;
@@ -94,45 +94,52 @@ impl CacheValue for DictionaryBlock {
 /// A value that keeps what it lies in alive: the cached block it was read from, or a buffer.
 ///
 /// Holding one pins its block in the cache. To keep a value for long, copy it.
-#[derive(Clone)]
-pub struct PinnedSlice(Pinned);
+pub struct PinnedSlice<P: Primary = Clock>(Pinned<P>);
 
-#[derive(Clone)]
-enum Pinned {
-    Block(Handle<DataBlock>, ByteRange),
+enum Pinned<P: Primary> {
+    Block(Handle<DataBlock, P>, ByteRange),
     Buffer(Box<[u8]>),
 }
 
-impl PinnedSlice {
-    pub(crate) fn in_block(block: Handle<DataBlock>, range: ByteRange) -> Self {
+impl<P: Primary> Clone for PinnedSlice<P> {
+    fn clone(&self) -> Self {
+        Self(match &self.0 {
+            Pinned::Block(block, range) => Pinned::Block(block.clone(), *range),
+            Pinned::Buffer(bytes) => Pinned::Buffer(bytes.clone()),
+        })
+    }
+}
+
+impl<P: Primary> PinnedSlice<P> {
+    pub(crate) fn in_block(block: Handle<DataBlock, P>, range: ByteRange) -> Self {
         Self(Pinned::Block(block, range))
     }
 }
 
-impl From<Vec<u8>> for PinnedSlice {
+impl<P: Primary> From<Vec<u8>> for PinnedSlice<P> {
     fn from(bytes: Vec<u8>) -> Self {
         Self(Pinned::Buffer(bytes.into()))
     }
 }
 
-impl Deref for PinnedSlice {
+impl<P: Primary> Deref for PinnedSlice<P> {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
         match &self.0 {
-            Pinned::Block(block, range) => block.as_ref().slice(*range),
+            Pinned::Block(block, range) => (**block).as_ref().slice(*range),
             Pinned::Buffer(bytes) => bytes,
         }
     }
 }
 
-impl AsRef<[u8]> for PinnedSlice {
+impl<P: Primary> AsRef<[u8]> for PinnedSlice<P> {
     fn as_ref(&self) -> &[u8] {
         self
     }
 }
 
-impl std::fmt::Debug for PinnedSlice {
+impl<P: Primary> std::fmt::Debug for PinnedSlice<P> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "PinnedSlice(\"{}\")", self.escape_ascii())
     }

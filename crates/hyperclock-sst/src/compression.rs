@@ -105,9 +105,7 @@ pub(crate) struct Dictionary {
 
 impl fmt::Debug for Dictionary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Dictionary")
-            .field("len", &self.raw.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Dictionary").field("len", &self.raw.len()).finish_non_exhaustive()
     }
 }
 
@@ -147,9 +145,7 @@ pub(crate) fn decompress(
             // A copy element of 3 bytes makes at most 64.
             let size = snap::raw::decompress_len(stored).map_err(|e| corrupt(codec, e))?;
             let mut out = buffer(codec, size as u64, stored.len(), 32)?;
-            let n = snap::raw::Decoder::new()
-                .decompress(stored, &mut out)
-                .map_err(|e| corrupt(codec, e))?;
+            let n = snap::raw::Decoder::new().decompress(stored, &mut out).map_err(|e| corrupt(codec, e))?;
             exact(codec, out, n)
         }
         CompressionType::Zlib => {
@@ -161,9 +157,7 @@ pub(crate) fn decompress(
             let mut out = buffer(codec, size, stored.len(), 255)?;
             let n = match dictionary {
                 None => lz4_flex::block::decompress_into(input.rest(), &mut out),
-                Some(d) => {
-                    lz4_flex::block::decompress_into_with_dict(input.rest(), &mut out, &d.raw)
-                }
+                Some(d) => lz4_flex::block::decompress_into_with_dict(input.rest(), &mut out, &d.raw),
             }
             .map_err(|e| corrupt(codec, e))?;
             exact(codec, out, n)
@@ -177,36 +171,19 @@ pub(crate) fn decompress(
 }
 
 fn declared_size(codec: CompressionType, input: &mut Reader<'_>) -> Result<u64, Defect> {
-    input
-        .varint64()
-        .ok_or_else(|| corrupt(codec, "no uncompressed size"))
+    input.varint64().ok_or_else(|| corrupt(codec, "no uncompressed size"))
 }
 
 /// The declared size, if it is allowed and `stored` bytes can make that many.
-fn check_size(
-    codec: CompressionType,
-    size: u64,
-    stored: usize,
-    max_ratio: usize,
-) -> Result<usize, Defect> {
+fn check_size(codec: CompressionType, size: u64, stored: usize, max_ratio: usize) -> Result<usize, Defect> {
     let most = stored.saturating_add(16).saturating_mul(max_ratio);
     usize::try_from(size)
         .ok()
         .filter(|&n| n <= most.min(MAX_BLOCK_SIZE))
-        .ok_or_else(|| {
-            corrupt(
-                codec,
-                format_args!("uncompressed size {size} cannot come from {stored} bytes"),
-            )
-        })
+        .ok_or_else(|| corrupt(codec, format_args!("uncompressed size {size} cannot come from {stored} bytes")))
 }
 
-fn buffer(
-    codec: CompressionType,
-    size: u64,
-    stored: usize,
-    max_ratio: usize,
-) -> Result<Vec<u8>, Defect> {
+fn buffer(codec: CompressionType, size: u64, stored: usize, max_ratio: usize) -> Result<Vec<u8>, Defect> {
     Ok(vec![0; check_size(codec, size, stored, max_ratio)?])
 }
 
@@ -214,28 +191,18 @@ fn exact(codec: CompressionType, out: Vec<u8>, produced: usize) -> Result<Box<[u
     if produced == out.len() {
         Ok(out.into_boxed_slice())
     } else {
-        Err(corrupt(
-            codec,
-            format_args!("{produced} bytes where {} were declared", out.len()),
-        ))
+        Err(corrupt(codec, format_args!("{produced} bytes where {} were declared", out.len())))
     }
 }
 
-fn inflate(
-    data: &[u8],
-    size: u64,
-    stored: usize,
-    dictionary: Option<&Dictionary>,
-) -> Result<Box<[u8]>, Defect> {
+fn inflate(data: &[u8], size: u64, stored: usize, dictionary: Option<&Dictionary>) -> Result<Box<[u8]>, Defect> {
     use flate2::{Decompress, FlushDecompress, Status};
     const CODEC: CompressionType = CompressionType::Zlib;
     let mut out = buffer(CODEC, size, stored, 1032)?;
     let mut inflater = Decompress::new(false);
     let preset = dictionary.map_or(&[][..], |d| &d.raw);
     if preset.is_empty() {
-        let status = inflater
-            .decompress(data, &mut out, FlushDecompress::Finish)
-            .map_err(|e| corrupt(CODEC, e))?;
+        let status = inflater.decompress(data, &mut out, FlushDecompress::Finish).map_err(|e| corrupt(CODEC, e))?;
         if status != Status::StreamEnd {
             return Err(corrupt(CODEC, "the stream does not end with the block"));
         }
@@ -253,9 +220,7 @@ fn inflate(
     framed.extend_from_slice(preset);
     framed.extend_from_slice(data);
     let mut both = vec![0; window + out.len()];
-    let status = inflater
-        .decompress(&framed, &mut both, FlushDecompress::Finish)
-        .map_err(|e| corrupt(CODEC, e))?;
+    let status = inflater.decompress(&framed, &mut both, FlushDecompress::Finish).map_err(|e| corrupt(CODEC, e))?;
     let produced = usize::try_from(inflater.total_out()).unwrap_or(usize::MAX);
     match (status, both.get(window..produced)) {
         (Status::StreamEnd, Some(block)) if block.len() == out.len() => {
@@ -282,10 +247,9 @@ fn unzstd(data: &[u8], size: u64, dictionary: Option<&Dictionary>) -> Result<Box
         let mut slot = cell.borrow_mut();
         let context = match &mut *slot {
             Some(context) => context,
-            empty => empty.insert(
-                DCtx::try_create()
-                    .ok_or_else(|| Defect::unsupported("ZSTD: no memory for a context"))?,
-            ),
+            empty => {
+                empty.insert(DCtx::try_create().ok_or_else(|| Defect::unsupported("ZSTD: no memory for a context"))?)
+            }
         };
         match dictionary {
             None => context.decompress(&mut out, data),
@@ -297,18 +261,13 @@ fn unzstd(data: &[u8], size: u64, dictionary: Option<&Dictionary>) -> Result<Box
         Ok(out.into_boxed_slice())
     } else {
         let produced = out.len();
-        Err(corrupt(
-            CODEC,
-            format_args!("{produced} bytes where {n} were declared"),
-        ))
+        Err(corrupt(CODEC, format_args!("{produced} bytes where {n} were declared")))
     }
 }
 
 #[cfg(not(feature = "zstd"))]
 fn unzstd(_: &[u8], _: u64, _: Option<&Dictionary>) -> Result<Box<[u8]>, Defect> {
-    Err(Defect::unsupported(
-        "ZSTD: this build lacks the `zstd` feature",
-    ))
+    Err(Defect::unsupported("ZSTD: this build lacks the `zstd` feature"))
 }
 
 /// Appends to `out` the stored form of `block` under `codec`, its size prefix included and the
@@ -330,9 +289,7 @@ pub(crate) fn compress(
         CompressionType::Snappy => {
             let start = out.len();
             out.resize(start + snap::raw::max_compress_len(block.len()), 0);
-            let n = snap::raw::Encoder::new()
-                .compress(block, &mut out[start..])
-                .map_err(|e| corrupt(codec, e))?;
+            let n = snap::raw::Encoder::new().compress(block, &mut out[start..]).map_err(|e| corrupt(codec, e))?;
             out.truncate(start + n);
         }
         CompressionType::Zlib => {
@@ -356,8 +313,7 @@ pub(crate) fn compress(
             let start = out.len();
             let bound = lz4_flex::block::get_maximum_output_size(block.len());
             out.resize(start + bound, 0);
-            let n = lz4_flex::block::compress_into(block, &mut out[start..])
-                .map_err(|e| corrupt(codec, e))?;
+            let n = lz4_flex::block::compress_into(block, &mut out[start..]).map_err(|e| corrupt(codec, e))?;
             out.truncate(start + n);
         }
         CompressionType::Zstd => {
@@ -383,9 +339,7 @@ fn deflate(
         out.reserve(rest.len() + 64);
         let (consumed, room) = (deflater.total_in(), out.capacity() - out.len());
         let written = deflater.total_out();
-        let status = deflater
-            .compress_vec(rest, out, flush)
-            .map_err(|e| corrupt(CompressionType::Zlib, e))?;
+        let status = deflater.compress_vec(rest, out, flush).map_err(|e| corrupt(CompressionType::Zlib, e))?;
         rest = &rest[(deflater.total_in() - consumed) as usize..];
         let full = (deflater.total_out() - written) as usize == room;
         if status == flate2::Status::StreamEnd || (rest.is_empty() && !full) {
@@ -406,17 +360,12 @@ fn zstd_block(level: Option<i32>, block: &[u8], out: &mut Vec<u8>) -> Result<(),
         let mut slot = cell.borrow_mut();
         let context = match &mut *slot {
             Some(context) => context,
-            empty => empty.insert(
-                CCtx::try_create()
-                    .ok_or_else(|| Defect::unsupported("ZSTD: no memory for a context"))?,
-            ),
+            empty => {
+                empty.insert(CCtx::try_create().ok_or_else(|| Defect::unsupported("ZSTD: no memory for a context"))?)
+            }
         };
         context
-            .compress(
-                &mut frame,
-                block,
-                level.unwrap_or(zstd::DEFAULT_COMPRESSION_LEVEL),
-            )
+            .compress(&mut frame, block, level.unwrap_or(zstd::DEFAULT_COMPRESSION_LEVEL))
             .map_err(|e| corrupt(CompressionType::Zstd, e))
     })?;
     out.extend_from_slice(&frame);
@@ -425,9 +374,7 @@ fn zstd_block(level: Option<i32>, block: &[u8], out: &mut Vec<u8>) -> Result<(),
 
 #[cfg(not(feature = "zstd"))]
 fn zstd_block(_: Option<i32>, _: &[u8], _: &mut Vec<u8>) -> Result<(), Defect> {
-    Err(Defect::unsupported(
-        "ZSTD: this build lacks the `zstd` feature",
-    ))
+    Err(Defect::unsupported("ZSTD: this build lacks the `zstd` feature"))
 }
 
 #[cfg(test)]
@@ -452,9 +399,7 @@ mod tests {
     }
 
     fn text(len: usize) -> Vec<u8> {
-        (0..len)
-            .map(|i| b"the quick brown fox "[i * i / 7 % 20])
-            .collect()
+        (0..len).map(|i| b"the quick brown fox "[i * i / 7 % 20]).collect()
     }
 
     proptest! {
@@ -495,10 +440,7 @@ mod tests {
             let mut packed = Vec::new();
             crate::coding::put_varint64(&mut packed, 1 << 40);
             packed.extend_from_slice(b"xxxx");
-            assert!(matches!(
-                decompress(codec, &packed, None),
-                Err(Defect::Corrupt(_))
-            ));
+            assert!(matches!(decompress(codec, &packed, None), Err(Defect::Corrupt(_))));
         }
         let claim = [0xff, 0xff, 0xff, 0xff, 0x0f, 0];
         assert!(decompress(CompressionType::Snappy, &claim, None).is_err());
@@ -506,12 +448,7 @@ mod tests {
 
     #[test]
     fn unreadable_codecs_are_named() {
-        for (byte, name) in [
-            (3, "BZip2"),
-            (6, "Xpress"),
-            (0x80, "custom"),
-            (9, "unknown"),
-        ] {
+        for (byte, name) in [(3, "BZip2"), (6, "Xpress"), (0x80, "custom"), (9, "unknown")] {
             let codec = CompressionType::from_u8(byte);
             let Err(Defect::Unsupported(what)) = decompress(codec, b"", None) else {
                 panic!("{codec:?} was read");

@@ -59,10 +59,7 @@ impl BlockKind {
 
     /// Whether blocks of the kind are read only while a table is opened.
     pub const fn is_read_at_open(self) -> bool {
-        matches!(
-            self,
-            Self::Metaindex | Self::Properties | Self::RangeDeletion
-        )
+        matches!(self, Self::Metaindex | Self::Properties | Self::RangeDeletion)
     }
 
     /// The words that an error uses.
@@ -138,24 +135,18 @@ pub struct TableCounters {
 impl TableCounters {
     /// What was read of one kind of block.
     pub fn reads(&self, kind: BlockKind) -> BlockReads {
-        self.reads
-            .get(kind as usize)
-            .map_or(BlockReads::default(), |r| BlockReads {
-                blocks: r.blocks.load(Ordering::Relaxed),
-                bytes: r.bytes.load(Ordering::Relaxed),
-            })
+        self.reads.get(kind as usize).map_or(BlockReads::default(), |r| BlockReads {
+            blocks: r.blocks.load(Ordering::Relaxed),
+            bytes: r.bytes.load(Ordering::Relaxed),
+        })
     }
 
     /// Blocks of any kind read after their tables were opened, and their bytes on disk.
     pub fn reads_after_open(&self) -> BlockReads {
-        BlockKind::ALL
-            .into_iter()
-            .filter(|kind| !kind.is_read_at_open())
-            .map(|kind| self.reads(kind))
-            .fold(BlockReads::default(), |sum, r| BlockReads {
-                blocks: sum.blocks + r.blocks,
-                bytes: sum.bytes + r.bytes,
-            })
+        BlockKind::ALL.into_iter().filter(|kind| !kind.is_read_at_open()).map(|kind| self.reads(kind)).fold(
+            BlockReads::default(),
+            |sum, r| BlockReads { blocks: sum.blocks + r.blocks, bytes: sum.bytes + r.bytes },
+        )
     }
 
     /// Tables opened whose filter is of a kind that is not known: they are read without it.
@@ -190,9 +181,7 @@ impl fmt::Debug for TableCounters {
         for kind in BlockKind::ALL {
             s.field(kind.name(), &self.reads(kind));
         }
-        s.field("unknown_filters", &self.unknown_filters())
-            .field("filter_negatives", &self.filter_negatives())
-            .finish()
+        s.field("unknown_filters", &self.unknown_filters()).field("filter_negatives", &self.filter_negatives()).finish()
     }
 }
 
@@ -208,10 +197,7 @@ mod tests {
             counters.count_read(kind, 10 + i as u64);
         }
         for (i, kind) in BlockKind::ALL.into_iter().enumerate() {
-            let expected = BlockReads {
-                blocks: 1,
-                bytes: 10 + i as u64,
-            };
+            let expected = BlockReads { blocks: 1, bytes: 10 + i as u64 };
             assert_eq!(counters.reads(kind), expected);
         }
         assert_eq!(counters.reads_after_open().blocks, 5);

@@ -54,31 +54,17 @@ pub enum Error {
 impl Error {
     /// An error of the operating system on `path`.
     pub(crate) fn io(path: impl Into<PathBuf>, source: io::Error) -> Self {
-        Self::Io {
-            path: path.into(),
-            source: Arc::new(source),
-        }
+        Self::Io { path: path.into(), source: Arc::new(source) }
     }
 
     /// Damage in `file` at `offset`.
-    pub(crate) fn corruption(
-        file: impl Into<PathBuf>,
-        offset: u64,
-        what: impl Into<String>,
-    ) -> Self {
-        Self::Corruption {
-            file: file.into(),
-            offset,
-            what: what.into(),
-        }
+    pub(crate) fn corruption(file: impl Into<PathBuf>, offset: u64, what: impl Into<String>) -> Self {
+        Self::Corruption { file: file.into(), offset, what: what.into() }
     }
 
     /// A feature of `file` that cannot be read.
     pub(crate) fn unsupported(file: impl Into<PathBuf>, feature: impl Into<String>) -> Self {
-        Self::Unsupported {
-            file: file.into(),
-            feature: feature.into(),
-        }
+        Self::Unsupported { file: file.into(), feature: feature.into() }
     }
 
     /// The file that the error is about, if it is about one.
@@ -121,9 +107,7 @@ impl Defect {
     pub(crate) fn at(self, file: &Path, offset: u64, part: &str) -> Error {
         match self {
             Self::Corrupt(what) => Error::corruption(file, offset, format!("{part}: {what}")),
-            Self::Unsupported(feature) => {
-                Error::unsupported(file, format!("{feature} ({part} at offset {offset})"))
-            }
+            Self::Unsupported(feature) => Error::unsupported(file, format!("{feature} ({part} at offset {offset})")),
         }
     }
 }
@@ -170,10 +154,7 @@ mod tests {
     #[test]
     fn messages_name_file_and_offset() {
         let e = Error::corruption("a/000009.sst", 96, "filter block: bad checksum");
-        assert_eq!(
-            e.to_string(),
-            "a/000009.sst: corrupt at offset 96: filter block: bad checksum"
-        );
+        assert_eq!(e.to_string(), "a/000009.sst: corrupt at offset 96: filter block: bad checksum");
         assert_eq!(e.path(), Some(Path::new("a/000009.sst")));
     }
 

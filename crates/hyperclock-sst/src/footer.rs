@@ -40,10 +40,7 @@ pub(crate) struct BlockHandle {
 impl BlockHandle {
     /// Reads a handle: two varints.
     pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        Some(Self {
-            offset: reader.varint64()?,
-            size: reader.varint64()?,
-        })
+        Some(Self { offset: reader.varint64()?, size: reader.varint64()? })
     }
 }
 
@@ -68,32 +65,23 @@ impl Footer {
         let too_short = || Defect::corrupt("the file is too short for a table");
         let magic_at = tail.len().checked_sub(8).ok_or_else(too_short)?;
         let magic = fixed64_at(tail, magic_at).ok_or_else(too_short)?;
-        let old = |what: &str| {
-            Defect::unsupported(format!(
-                "{what}; compact the database with RocksDB 4.6 to 10 first"
-            ))
-        };
+        let old =
+            |what: &str| Defect::unsupported(format!("{what}; compact the database with RocksDB 4.6 to 10 first"));
         match magic {
             BLOCK_BASED_MAGIC => {}
             LEGACY_MAGIC => return Err(old("format_version 0")),
             PLAIN_TABLE_MAGIC | LEGACY_PLAIN_TABLE_MAGIC => return Err(old("plain table format")),
             CUCKOO_TABLE_MAGIC => return Err(old("cuckoo table format")),
             other => {
-                return Err(Defect::corrupt(format!(
-                    "magic number {other:#018x} is not that of a table"
-                )));
+                return Err(Defect::corrupt(format!("magic number {other:#018x} is not that of a table")));
             }
         }
         let footer: &[u8; FOOTER_SIZE] = tail.last_chunk().ok_or_else(too_short)?;
-        let offset = file_size
-            .checked_sub(FOOTER_SIZE as u64)
-            .ok_or_else(too_short)?;
+        let offset = file_size.checked_sub(FOOTER_SIZE as u64).ok_or_else(too_short)?;
         let format_version = fixed32_at(footer, 41).ok_or_else(too_short)?;
         match format_version {
             0 => {
-                return Err(Defect::corrupt(
-                    "format_version 0 under the magic of a later one",
-                ));
+                return Err(Defect::corrupt("format_version 0 under the magic of a later one"));
             }
             1 => return Err(old("format_version 1")),
             2..=7 => {}
@@ -107,18 +95,11 @@ impl Footer {
         let checksum = reader.u8().ok_or_else(too_short)?;
         let checksum = ChecksumType::from_u8(checksum)
             .ok_or_else(|| Defect::corrupt(format!("checksum type {checksum} is unknown")))?;
-        let mut parsed = Self {
-            format_version,
-            checksum,
-            base_context: 0,
-            metaindex: BlockHandle::default(),
-            index: None,
-            offset,
-        };
+        let mut parsed =
+            Self { format_version, checksum, base_context: 0, metaindex: BlockHandle::default(), index: None, offset };
         if format_version < 6 {
             let handle = |reader: &mut Reader<'_>| {
-                BlockHandle::read(reader)
-                    .ok_or_else(|| Defect::corrupt("a block handle does not end"))
+                BlockHandle::read(reader).ok_or_else(|| Defect::corrupt("a block handle does not end"))
             };
             parsed.metaindex = handle(&mut reader)?;
             parsed.index = Some(handle(&mut reader)?);
@@ -144,10 +125,8 @@ impl Footer {
         if let Some(field) = zeroed.get_mut(5..9) {
             field.fill(0);
         }
-        let computed = self
-            .checksum
-            .compute_all(&zeroed)
-            .wrapping_add(context_modifier(self.base_context, self.offset));
+        let computed =
+            self.checksum.compute_all(&zeroed).wrapping_add(context_modifier(self.base_context, self.offset));
         if self.checksum != ChecksumType::None && stored != computed {
             return Err(Defect::corrupt(format!(
                 "bad checksum of the footer: stored {stored:#010x}, computed {computed:#010x}"
@@ -159,10 +138,7 @@ impl Footer {
             ));
         }
         self.metaindex = BlockHandle {
-            offset: self
-                .offset
-                .checked_sub(BLOCK_TRAILER_LEN as u64 + metaindex_size)
-                .ok_or_else(short)?,
+            offset: self.offset.checked_sub(BLOCK_TRAILER_LEN as u64 + metaindex_size).ok_or_else(short)?,
             size: metaindex_size,
         };
         Ok(())
@@ -183,10 +159,8 @@ mod tests {
     }
 
     fn v6() -> Vec<u8> {
-        let mut footer = vec![
-            0x04, 0x3e, 0x00, 0x7a, 0x00, 0xd6, 0xd8, 0x3d, 0xb7, 0xd0, 0x80, 0xc9, 0x36, 0x65, 0,
-            0, 0,
-        ];
+        let mut footer =
+            vec![0x04, 0x3e, 0x00, 0x7a, 0x00, 0xd6, 0xd8, 0x3d, 0xb7, 0xd0, 0x80, 0xc9, 0x36, 0x65, 0, 0, 0];
         footer.resize(41, 0);
         footer.extend_from_slice(&6u32.to_le_bytes());
         footer.extend_from_slice(&BLOCK_BASED_MAGIC.to_le_bytes());
@@ -226,10 +200,7 @@ mod tests {
                 let parsed = Footer::parse(&bad, 1217);
                 let good = Footer::parse(&good, 1217).unwrap();
                 assert!(
-                    parsed
-                        .as_ref()
-                        .is_ok_and(|f| bad[0] == 0 || f.metaindex != good.metaindex)
-                        || parsed.is_err(),
+                    parsed.as_ref().is_ok_and(|f| bad[0] == 0 || f.metaindex != good.metaindex) || parsed.is_err(),
                     "flip of bit {bit} at {at} gave {parsed:?}"
                 );
             }

@@ -41,19 +41,9 @@ impl EntryFormat for IndexFormat {
     type Value = IndexValue;
 
     #[inline]
-    fn read(
-        self,
-        block: &Block,
-        offset: u32,
-        _at_restart: bool,
-        previous: &IndexValue,
-    ) -> Option<Entry<IndexValue>> {
+    fn read(self, block: &Block, offset: u32, _at_restart: bool, previous: &IndexValue) -> Option<Entry<IndexValue>> {
         let (mut reader, shared, non_shared) = begin_entry(block, offset)?;
-        let value_len = if self.delta_values {
-            None
-        } else {
-            Some(reader.varint32()?)
-        };
+        let value_len = if self.delta_values { None } else { Some(reader.varint32()?) };
         let key_delta = take_range(block, &mut reader, non_shared)?;
         let before_value = reader.len();
         let handle = if self.delta_values && shared != 0 {
@@ -79,10 +69,7 @@ impl EntryFormat for IndexFormat {
 /// The handle of the block right after `previous`, whose size differs by `delta`.
 fn next_handle(previous: BlockHandle, delta: i64) -> Option<BlockHandle> {
     Some(BlockHandle {
-        offset: previous
-            .offset
-            .checked_add(previous.size)?
-            .checked_add(BLOCK_TRAILER_LEN as u64)?,
+        offset: previous.offset.checked_add(previous.size)?.checked_add(BLOCK_TRAILER_LEN as u64)?,
         size: previous.size.checked_add_signed(delta)?,
     })
 }
@@ -99,11 +86,7 @@ impl<'a> SeekTarget<'a> {
     /// `None` if `encoded` is too short for an internal key.
     pub(crate) fn new(encoded: &'a [u8]) -> Option<Self> {
         let (user_key, trailer) = split_internal_key(encoded)?;
-        Some(Self {
-            encoded,
-            user_key,
-            trailer,
-        })
+        Some(Self { encoded, user_key, trailer })
     }
 
     pub(crate) fn sequence(&self) -> u64 {
@@ -114,37 +97,24 @@ impl<'a> SeekTarget<'a> {
     #[inline]
     pub(crate) fn order_of(&self, key: &[u8], order: &InternalOrder) -> Ordering {
         match split_internal_key(key) {
-            Some((user_key, trailer)) => order
-                .compare_user(user_key, self.user_key)
-                .then_with(|| self.trailer.cmp(&trailer)),
+            Some((user_key, trailer)) => {
+                order.compare_user(user_key, self.user_key).then_with(|| self.trailer.cmp(&trailer))
+            }
             None => order.compare(key, self.encoded),
         }
     }
 
     /// The order of a separator and this.
     #[inline]
-    pub(crate) fn order_of_separator(
-        &self,
-        separator: &[u8],
-        format: IndexFormat,
-        order: &InternalOrder,
-    ) -> Ordering {
-        if format.user_keys {
-            order.compare_user(separator, self.user_key)
-        } else {
-            self.order_of(separator, order)
-        }
+    pub(crate) fn order_of_separator(&self, separator: &[u8], format: IndexFormat, order: &InternalOrder) -> Ordering {
+        if format.user_keys { order.compare_user(separator, self.user_key) } else { self.order_of(separator, order) }
     }
 }
 
 impl IndexFormat {
     /// The user key of a separator.
     pub(crate) fn user_key_of(self, separator: &[u8]) -> &[u8] {
-        if self.user_keys {
-            separator
-        } else {
-            user_key_of(separator)
-        }
+        if self.user_keys { separator } else { user_key_of(separator) }
     }
 }
 
@@ -213,11 +183,7 @@ mod tests {
             (b"bandito", handle(8198, 77)),
         ];
         for bits in 0..4 {
-            let format = IndexFormat {
-                user_keys: true,
-                delta_values: bits & 1 != 0,
-                first_keys: bits & 2 != 0,
-            };
+            let format = IndexFormat { user_keys: true, delta_values: bits & 1 != 0, first_keys: bits & 2 != 0 };
             for interval in [1, 2, 16] {
                 let block = build(format, interval, &entries);
                 let mut iter = BlockIter::new(&block, format);
@@ -246,33 +212,17 @@ mod tests {
     fn the_worked_example_parses() {
         let bytes = b"\x00\x06cherry\x00\x5b\0\0\0\0\x01\0\0\0";
         let block = Block::parse(bytes.to_vec().into()).unwrap();
-        let format = IndexFormat {
-            user_keys: true,
-            delta_values: true,
-            first_keys: false,
-        };
+        let format = IndexFormat { user_keys: true, delta_values: true, first_keys: false };
         let mut iter = BlockIter::new(&block, format);
         iter.seek_to_first().unwrap();
         assert_eq!(iter.key(), b"cherry");
-        let handle = BlockHandle {
-            offset: 0,
-            size: 91,
-        };
+        let handle = BlockHandle { offset: 0, size: 91 };
         assert_eq!(iter.value().handle, handle);
     }
 
     #[test]
     fn handles_that_overflow_are_damage() {
-        assert_eq!(
-            next_handle(
-                BlockHandle {
-                    offset: u64::MAX,
-                    size: 1
-                },
-                0
-            ),
-            None
-        );
+        assert_eq!(next_handle(BlockHandle { offset: u64::MAX, size: 1 }, 0), None);
         assert_eq!(next_handle(BlockHandle { offset: 0, size: 5 }, -6), None);
     }
 }

@@ -32,8 +32,8 @@ pub use counters::{BlockKind, BlockReads, TableCounters};
 pub use error::{Error, Result};
 pub use file::{FileSystem, RandomAccessFile, StdFile, StdFileSystem};
 pub use key::{
-    BytewiseComparator, Comparator, InternalKey, MAX_SEQUENCE, ReverseBytewiseComparator,
-    ValueType, comparator_by_name, encode_seek_key,
+    BytewiseComparator, Comparator, InternalKey, MAX_SEQUENCE, ReverseBytewiseComparator, ValueType,
+    comparator_by_name, encode_seek_key,
 };
 pub use properties::{IndexType, Properties};
 pub use table::{ReadOptions, Table, TableIter, TableOptions, ValueRef};

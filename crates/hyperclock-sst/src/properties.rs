@@ -101,12 +101,8 @@ pub(crate) const GLOBAL_SEQUENCE_PROPERTY: &[u8] = b"rocksdb.external_sst_file.g
 impl Properties {
     /// Reads a properties block.
     pub(crate) fn parse(block: &Block) -> Result<Self, Defect> {
-        let mut properties = Self {
-            whole_key_filtering: true,
-            prefix_filtering: true,
-            timestamps_persisted: true,
-            ..Self::default()
-        };
+        let mut properties =
+            Self { whole_key_filtering: true, prefix_filtering: true, timestamps_persisted: true, ..Self::default() };
         let mut iter = BlockIter::new(block, PlainEntries);
         let mut previous = Vec::new();
         iter.seek_to_first()?;
@@ -117,9 +113,7 @@ impl Properties {
             }
             properties
                 .set(name, block.slice(iter.value()))
-                .ok_or_else(|| {
-                    Defect::corrupt(format!("bad value of property {}", name.escape_ascii()))
-                })?;
+                .ok_or_else(|| Defect::corrupt(format!("bad value of property {}", name.escape_ascii())))?;
             previous.clear();
             previous.extend_from_slice(name);
             iter.next()?;
@@ -128,10 +122,7 @@ impl Properties {
     }
 
     fn set(&mut self, name: &[u8], value: &[u8]) -> Option<()> {
-        let Some(name) = name
-            .strip_prefix(b"rocksdb.")
-            .and_then(|n| std::str::from_utf8(n).ok())
-        else {
+        let Some(name) = name.strip_prefix(b"rocksdb.").and_then(|n| std::str::from_utf8(n).ok()) else {
             return Some(());
         };
         match name {
@@ -192,11 +183,7 @@ impl Properties {
         if self.db_session_id.is_empty() || self.original_file_number == 0 {
             return None;
         }
-        Some(crate::cache_key::internal_unique_id(
-            &self.db_id,
-            &self.db_session_id,
-            self.original_file_number,
-        ))
+        Some(crate::cache_key::internal_unique_id(&self.db_id, &self.db_session_id, self.original_file_number))
     }
 
     /// Refuses compression managers that are not built in. From format version 7 on the property

@@ -20,12 +20,8 @@ fn check(fixture: &Fixture) -> hyperclock_sst::Result<()> {
         assert!(found == rows, "{name}, family {id}: {} of {} rows", found.len(), rows.len());
     }
     let expected: Vec<_> = fixture.families.iter().map(|(name, _)| name).collect();
-    let found: Vec<_> = db
-        .column_families()
-        .iter()
-        .map(|family| &family.name)
-        .filter(|name| expected.contains(name))
-        .collect();
+    let found: Vec<_> =
+        db.column_families().iter().map(|family| &family.name).filter(|name| expected.contains(name)).collect();
     assert_eq!(found, expected, "families in id order");
     Ok(())
 }

@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use hyperclock_sst::{
-    DEFAULT_COLUMN_FAMILY, Error, FileSystem, RandomAccessFile, StdFileSystem,
-};
+use hyperclock_sst::{DEFAULT_COLUMN_FAMILY, Error, FileSystem, RandomAccessFile, StdFileSystem};
 use support::{cache, copy, files, fixture, log_record, open, open_with, scan};
 
 /// Tables are missing for the first `failures` opens; each time the MANIFEST grows by a record.
@@ -25,9 +23,7 @@ impl FileSystem for Busy {
     fn open(&self, path: &Path) -> io::Result<Arc<dyn RandomAccessFile>> {
         if path.extension().is_some_and(|extension| extension == "sst") {
             self.attempts.fetch_add(1, Ordering::Relaxed);
-            let fails = self
-                .failures
-                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+            let fails = self.failures.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
             if fails.is_ok() {
                 let mut manifest = OpenOptions::new().append(true).open(&self.manifest)?;
                 manifest.write_all(&log_record(1, b""))?;

@@ -33,8 +33,7 @@ fn check_family(db: &Db, id: u32, comparator: &str, rows: &Rows) {
             assert_eq!(shown(&iter), at.map(|at| rows[at].clone()), "seek_for_prev {target:?}");
         }
         // Back and forth, a little further each time.
-        for (step, forward) in [true, false, false, true, true, true, false].into_iter().enumerate()
-        {
+        for (step, forward) in [true, false, false, true, true, true, false].into_iter().enumerate() {
             at = at.and_then(|at| if forward { Some(at + 1) } else { at.checked_sub(1) });
             at = at.filter(|&at| at < rows.len());
             if forward { iter.next() } else { iter.prev() }.unwrap();

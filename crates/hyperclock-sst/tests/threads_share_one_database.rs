@@ -45,9 +45,7 @@ fn br_105_databases_in_one_cache_see_their_own_blocks() {
     let cache = cache(64 << 20);
     let databases: Vec<Db> = fixtures
         .iter()
-        .map(|fixture| {
-            Db::open_read_only(&fixture.path, &DbOptions::new(cache.clone())).unwrap()
-        })
+        .map(|fixture| Db::open_read_only(&fixture.path, &DbOptions::new(cache.clone())).unwrap())
         .collect();
     for number in 0..300 {
         for (fixture, db) in fixtures.iter().zip(&databases) {

@@ -90,9 +90,7 @@ fn records_that_contradict_the_state_are_damage() {
 fn what_would_make_any_answer_wrong_is_refused() {
     let trailer = b"\x01\x05\0\0\0\0\0\0";
     let key = [&b"\x09a"[..], trailer].concat();
-    let file = |custom: &[u8]| {
-        [&b"\x67\x06\x63\x64"[..], &key, &key, b"\x05\x05", custom, b"\x01"].concat()
-    };
+    let file = |custom: &[u8]| [&b"\x67\x06\x63\x64"[..], &key, &key, b"\x05\x05", custom, b"\x01"].concat();
     let reverse = b"\x01\x21rocksdb.ReverseBytewiseComparator";
     for (record, expected) in [
         (file(b"\x41\x01\x01"), "path id 1"),

@@ -22,10 +22,13 @@ fn keys() -> impl Strategy<Value = Keys> {
         1 => prop::collection::vec(any::<u8>(), 0..12),
         1 => prop::collection::vec(prop_oneof![Just(0u8), Just(0xff), Just(b'k')], 0..40),
     ];
-    let value = prop::option::weighted(0.9, prop_oneof![
-        4 => prop::collection::vec(any::<u8>(), 0..30),
-        1 => (any::<u8>(), 0..3000usize).prop_map(|(byte, length)| vec![byte; length]),
-    ]);
+    let value = prop::option::weighted(
+        0.9,
+        prop_oneof![
+            4 => prop::collection::vec(any::<u8>(), 0..30),
+            1 => (any::<u8>(), 0..3000usize).prop_map(|(byte, length)| vec![byte; length]),
+        ],
+    );
     let versions = prop_oneof![
         6 => prop::collection::btree_map(0..1000u64, value.clone(), 1..2),
         1 => prop::collection::btree_map(0..=MAX_SEQUENCE, value, 1..30),
@@ -54,17 +57,19 @@ fn options() -> impl Strategy<Value = WriterOptions> {
         ],
         prop::option::of(1.0..40.0f64),
     )
-        .prop_map(|(reverse, block_size, restart_interval, compression, checksum, bloom_bits_per_key)| WriterOptions {
-            comparator: if reverse { Arc::new(ReverseBytewiseComparator) } else { Arc::new(BytewiseComparator) },
-            block_size,
-            restart_interval,
-            compression,
-            checksum,
-            bloom_bits_per_key,
-            db_id: "1ddeee86-80ad-45ab-bea0-64304d0fe9b7".to_owned(),
-            session_id: "RQHYZN4YMTGFI6GWRNXW".to_owned(),
-            file_number: 9,
-            ..WriterOptions::default()
+        .prop_map(|(reverse, block_size, restart_interval, compression, checksum, bloom_bits_per_key)| {
+            WriterOptions {
+                comparator: if reverse { Arc::new(ReverseBytewiseComparator) } else { Arc::new(BytewiseComparator) },
+                block_size,
+                restart_interval,
+                compression,
+                checksum,
+                bloom_bits_per_key,
+                db_id: "1ddeee86-80ad-45ab-bea0-64304d0fe9b7".to_owned(),
+                session_id: "RQHYZN4YMTGFI6GWRNXW".to_owned(),
+                file_number: 9,
+                ..WriterOptions::default()
+            }
         })
 }
 

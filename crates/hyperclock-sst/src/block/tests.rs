@@ -18,11 +18,8 @@ fn build(layout: Layout, entries: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
     let mut last: &[u8] = b"";
     for (i, (key, value)) in entries.iter().enumerate() {
         let at_restart = i % layout.interval == 0;
-        let shared = if at_restart || !layout.share {
-            0
-        } else {
-            key.iter().zip(last).take_while(|(a, b)| a == b).count()
-        };
+        let shared =
+            if at_restart || !layout.share { 0 } else { key.iter().zip(last).take_while(|(a, b)| a == b).count() };
         if at_restart {
             restarts.push(out.len() as u32);
         }
@@ -33,11 +30,7 @@ fn build(layout: Layout, entries: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
             put_varint32(&mut out, values.len() as u32);
         }
         out.extend_from_slice(&key[shared..]);
-        let target = if layout.separated {
-            &mut values
-        } else {
-            &mut out
-        };
+        let target = if layout.separated { &mut values } else { &mut out };
         target.extend_from_slice(value);
         last = key;
     }
@@ -64,14 +57,8 @@ fn build(layout: Layout, entries: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
 }
 
 fn layouts() -> impl Strategy<Value = Layout> {
-    (1usize..20, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
-        |(interval, separated, hash_index, share)| Layout {
-            interval,
-            separated,
-            hash_index,
-            share,
-        },
-    )
+    (1usize..20, any::<bool>(), any::<bool>(), any::<bool>())
+        .prop_map(|(interval, separated, hash_index, share)| Layout { interval, separated, hash_index, share })
 }
 
 type Model = std::collections::BTreeMap<Vec<u8>, Vec<u8>>;
@@ -83,8 +70,7 @@ fn models() -> impl Strategy<Value = Model> {
 }
 
 fn entry<'a>(iter: &'a BlockIter<&'a Block, PlainEntries>) -> Option<(&'a [u8], &'a [u8])> {
-    iter.valid()
-        .then(|| (iter.key(), iter.block.slice(iter.value())))
+    iter.valid().then(|| (iter.key(), iter.block.slice(iter.value())))
 }
 
 fn pair<'a>(item: Option<(&'a Vec<u8>, &'a Vec<u8>)>) -> Option<(&'a [u8], &'a [u8])> {
@@ -187,11 +173,7 @@ fn walk(bytes: &[u8]) {
 
 #[test]
 fn an_empty_block_has_no_entries() {
-    for bytes in [
-        &[0, 0, 0, 0, 1, 0, 0, 0][..],
-        &[0, 0, 0, 0],
-        &[9, 9, 9, 0, 0, 0, 0],
-    ] {
+    for bytes in [&[0, 0, 0, 0, 1, 0, 0, 0][..], &[0, 0, 0, 0], &[9, 9, 9, 0, 0, 0, 0]] {
         let block = Block::parse(bytes.into()).unwrap();
         let mut iter = BlockIter::new(&block, PlainEntries);
         iter.seek_to_first().unwrap();
@@ -218,10 +200,7 @@ fn impossible_outlines_are_refused() {
         // Values that begin after the block.
         &[0, 0, 0, 0, 9, 0, 0, 0, 1, 0, 0, 0x10],
     ] {
-        assert!(
-            matches!(Block::parse(bytes.into()), Err(Defect::Corrupt(_))),
-            "{bytes:?}"
-        );
+        assert!(matches!(Block::parse(bytes.into()), Err(Defect::Corrupt(_))), "{bytes:?}");
     }
     let reserved = Block::parse([0, 0, 0, 0, 1, 0, 0, 0x40].into());
     assert!(matches!(reserved, Err(Defect::Unsupported(_))));

@@ -29,10 +29,7 @@ impl FastLocalBloom {
     #[inline]
     pub(crate) fn may_match(self, bits: &[u8], hash: u64) -> bool {
         let line = (u64::from(hash as u32) * u64::from(self.lines)) >> 32;
-        let Some(line) = bits
-            .get(line as usize * LINE..)
-            .and_then(<[u8]>::first_chunk::<LINE>)
-        else {
+        let Some(line) = bits.get(line as usize * LINE..).and_then(<[u8]>::first_chunk::<LINE>) else {
             return true;
         };
         let mut x = (hash >> 32) as u32;

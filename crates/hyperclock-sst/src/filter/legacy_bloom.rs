@@ -22,11 +22,7 @@ impl LegacyBloom {
         (line_bytes.checked_mul(lines) == Some(bits)
             && line_bytes.is_power_of_two()
             && line_bytes.checked_mul(8).is_some())
-        .then_some(Self {
-            probes,
-            lines,
-            line_bytes,
-        })
+        .then_some(Self { probes, lines, line_bytes })
     }
 
     /// Whether `key` may have been added to `bits`.
@@ -34,20 +30,14 @@ impl LegacyBloom {
     pub(crate) fn may_match(self, bits: &[u8], key: &[u8]) -> bool {
         let mut h = hash(key, SEED);
         let start = h % self.lines * self.line_bytes;
-        let Some(line) = bits
-            .get(start as usize..)
-            .and_then(|rest| rest.get(..self.line_bytes as usize))
-        else {
+        let Some(line) = bits.get(start as usize..).and_then(|rest| rest.get(..self.line_bytes as usize)) else {
             return true;
         };
         let delta = h.rotate_right(17);
         let mask = self.line_bytes * 8 - 1;
         for _ in 0..self.probes {
             let bit = h & mask;
-            if line
-                .get((bit >> 3) as usize)
-                .is_some_and(|byte| byte & 1 << (bit & 7) == 0)
-            {
+            if line.get((bit >> 3) as usize).is_some_and(|byte| byte & 1 << (bit & 7) == 0) {
                 return false;
             }
             h = h.wrapping_add(delta);
@@ -82,12 +72,8 @@ mod tests {
 
     #[test]
     fn hash_vectors() {
-        let vectors: [(&[u8], u32); 4] = [
-            (b"", 0xbc9f_1d34),
-            (b"b", 0xef13_45c4),
-            (b"apple", 0x7c7f_163b),
-            (b"\xff", 0x1d66_774f),
-        ];
+        let vectors: [(&[u8], u32); 4] =
+            [(b"", 0xbc9f_1d34), (b"b", 0xef13_45c4), (b"apple", 0x7c7f_163b), (b"\xff", 0x1d66_774f)];
         for (data, expected) in vectors {
             assert_eq!(hash(data, SEED), expected, "{data:?}");
         }
@@ -110,9 +96,7 @@ mod tests {
             }
         }
         assert!((0..8000).all(|i| bloom.may_match(&bits, &key(i))));
-        let wrong = (8000..16_000)
-            .filter(|&i| bloom.may_match(&bits, &key(i)))
-            .count();
+        let wrong = (8000..16_000).filter(|&i| bloom.may_match(&bits, &key(i))).count();
         assert!(wrong < 400, "{wrong} false positives of 8000");
     }
 

@@ -41,8 +41,7 @@ impl Kind {
         let kind = match marker.cast_signed() {
             0 => return Self::AlwaysMatches,
             probes @ 1.. => {
-                LegacyBloom::new(probes.cast_unsigned(), u32::from_le_bytes(rest), bits)
-                    .map(Self::LegacyBloom)
+                LegacyBloom::new(probes.cast_unsigned(), u32::from_le_bytes(rest), bits).map(Self::LegacyBloom)
             }
             -1 => FastLocalBloom::new(rest, bits).map(Self::FastLocalBloom),
             _ => None,
@@ -108,13 +107,9 @@ mod tests {
 
     #[test]
     fn kinds_that_are_not_known_match_everything() {
-        for metadata in [
-            [0xfe, 1, 2, 0, 0],
-            [0x80, 0, 0, 0, 0],
-            [0xff, 1, 6, 0, 0],
-            [0xff, 0, 0x26, 0, 0],
-            [0xff, 0, 31, 0, 0],
-        ] {
+        for metadata in
+            [[0xfe, 1, 2, 0, 0], [0x80, 0, 0, 0, 0], [0xff, 1, 6, 0, 0], [0xff, 0, 0x26, 0, 0], [0xff, 0, 31, 0, 0]]
+        {
             let mut bytes = vec![0; 64];
             bytes.extend_from_slice(&metadata);
             assert!(FilterBlock::is_unknown(bytes.len(), metadata));

@@ -60,10 +60,7 @@ fn avalanche(mut h: u64) -> u64 {
 
 #[inline]
 fn mix16(data: &[u8], at: usize, secret: usize) -> u64 {
-    fold(
-        r64(data, at) ^ r64(&SECRET, secret),
-        r64(data, at + 8) ^ r64(&SECRET, secret + 8),
-    )
+    fold(r64(data, at) ^ r64(&SECRET, secret), r64(data, at + 8) ^ r64(&SECRET, secret + 8))
 }
 
 /// The 64-bit XXPH3 of `data`, seed 0.
@@ -87,11 +84,7 @@ pub(crate) fn xxph3_64(data: &[u8]) -> u64 {
         9..=16 => {
             let low = r64(data, 0) ^ r64(&SECRET, 0);
             let high = r64(data, n - 8) ^ r64(&SECRET, 8);
-            avalanche(
-                len.wrapping_add(low)
-                    .wrapping_add(high)
-                    .wrapping_add(fold(low, high)),
-            )
+            avalanche(len.wrapping_add(low).wrapping_add(high).wrapping_add(fold(low, high)))
         }
         17..=128 => {
             let mut a = len.wrapping_mul(P64_1);
@@ -143,19 +136,12 @@ fn long(data: &[u8]) -> u64 {
     }
     if data.len() % STRIPE != 0 {
         let last = data.len() - STRIPE;
-        stripe(
-            &mut lanes,
-            data.get(last..).unwrap_or_default(),
-            LAST_STRIPE_SECRET,
-        );
+        stripe(&mut lanes, data.get(last..).unwrap_or_default(), LAST_STRIPE_SECRET);
     }
     let mut sum = (data.len() as u64).wrapping_mul(P64_1);
     for (j, pair) in lanes.chunks_exact(2).enumerate() {
         if let [a, b] = pair {
-            sum = sum.wrapping_add(fold(
-                a ^ r64(&SECRET, 11 + 16 * j),
-                b ^ r64(&SECRET, 19 + 16 * j),
-            ));
+            sum = sum.wrapping_add(fold(a ^ r64(&SECRET, 11 + 16 * j), b ^ r64(&SECRET, 19 + 16 * j)));
         }
     }
     avalanche(sum)
@@ -183,13 +169,7 @@ mod tests {
             (&z, 0xa66d_8e07_6bba_0601),
         ];
         for (data, expected) in vectors {
-            assert_eq!(
-                xxph3_64(data),
-                expected,
-                "{} bytes: {:?}",
-                data.len(),
-                data.first()
-            );
+            assert_eq!(xxph3_64(data), expected, "{} bytes: {:?}", data.len(), data.first());
         }
     }
 

@@ -10,7 +10,7 @@
 use std::cell::Cell;
 use std::ops::{ControlFlow, Deref};
 
-use hyperclock::{Handle, Primary};
+use hyperclock::{Clock, Handle, Primary};
 
 use super::index_cursor::IndexCursor;
 use super::{FilterLayout, Inner, ReadOptions, Table};
@@ -23,20 +23,27 @@ use crate::index::SeekTarget;
 use crate::key::InternalKey;
 
 /// The value of an entry, while its block is visited.
-#[derive(Clone, Copy)]
-pub struct ValueRef<'a> {
-    block: &'a Handle<DataBlock>,
+pub struct ValueRef<'a, P: Primary = Clock> {
+    block: &'a Handle<DataBlock, P>,
     range: ByteRange,
 }
 
-impl ValueRef<'_> {
+impl<P: Primary> Clone for ValueRef<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P: Primary> Copy for ValueRef<'_, P> {}
+
+impl<P: Primary> ValueRef<'_, P> {
     /// The value for as long as the caller wants, by pinning its block: no copy.
-    pub fn pin(&self) -> PinnedSlice {
+    pub fn pin(&self) -> PinnedSlice<P> {
         PinnedSlice::in_block(self.block.clone(), self.range)
     }
 }
 
-impl Deref for ValueRef<'_> {
+impl<P: Primary> Deref for ValueRef<'_, P> {
     type Target = [u8];
 
     #[inline]
@@ -45,7 +52,7 @@ impl Deref for ValueRef<'_> {
     }
 }
 
-impl std::fmt::Debug for ValueRef<'_> {
+impl<P: Primary> std::fmt::Debug for ValueRef<'_, P> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "ValueRef(\"{}\")", self.escape_ascii())
     }
@@ -60,26 +67,21 @@ thread_local! {
 const KEPT_KEY_BUFFER: usize = 64 << 10;
 
 /// What lookups of several keys share.
-struct Lookup {
-    index: Option<IndexCursor>,
+struct Lookup<P: Primary> {
+    index: Option<IndexCursor<P>>,
     /// Whether `index` is where the last target put it.
     index_in_place: bool,
-    block: Option<(BlockHandle, Handle<DataBlock>)>,
+    block: Option<(BlockHandle, Handle<DataBlock, P>)>,
     buffer: Vec<u8>,
 }
 
-impl Lookup {
+impl<P: Primary> Lookup<P> {
     fn new() -> Self {
-        Self {
-            index: None,
-            index_in_place: false,
-            block: None,
-            buffer: KEY_BUFFER.take(),
-        }
+        Self { index: None, index_in_place: false, block: None, buffer: KEY_BUFFER.take() }
     }
 }
 
-impl Drop for Lookup {
+impl<P: Primary> Drop for Lookup<P> {
     fn drop(&mut self) {
         if self.buffer.capacity() <= KEPT_KEY_BUFFER {
             KEY_BUFFER.set(std::mem::take(&mut self.buffer));
@@ -99,7 +101,7 @@ impl<P: Primary> Table<P> {
         &self,
         target: &[u8],
         read: &ReadOptions,
-        visit: &mut dyn FnMut(InternalKey<'_>, ValueRef<'_>) -> ControlFlow<()>,
+        visit: &mut dyn FnMut(InternalKey<'_>, ValueRef<'_, P>) -> ControlFlow<()>,
     ) -> Result<()> {
         let target = seek_target(target)?;
         self.0.lookup(target, read, &mut Lookup::new(), visit)
@@ -114,19 +116,15 @@ impl<P: Primary> Table<P> {
         &self,
         targets: &[&[u8]],
         read: &ReadOptions,
-        visit: &mut dyn FnMut(usize, InternalKey<'_>, ValueRef<'_>) -> ControlFlow<()>,
+        visit: &mut dyn FnMut(usize, InternalKey<'_>, ValueRef<'_, P>) -> ControlFlow<()>,
     ) -> Result<()> {
         let mut lookup = Lookup::new();
         let mut previous: Option<SeekTarget<'_>> = None;
         for (i, encoded) in targets.iter().enumerate() {
             let target = seek_target(encoded)?;
-            let ascending =
-                previous.is_some_and(|p| target.order_of(p.encoded, &self.0.order).is_le());
+            let ascending = previous.is_some_and(|p| target.order_of(p.encoded, &self.0.order).is_le());
             lookup.index_in_place &= ascending;
-            self.0
-                .lookup(target, read, &mut lookup, &mut |key, value| {
-                    visit(i, key, value)
-                })?;
+            self.0.lookup(target, read, &mut lookup, &mut |key, value| visit(i, key, value))?;
             previous = Some(target);
         }
         Ok(())
@@ -141,12 +139,8 @@ impl<P: Primary> Table<P> {
 }
 
 fn seek_target(encoded: &[u8]) -> Result<SeekTarget<'_>> {
-    SeekTarget::new(encoded).ok_or_else(|| {
-        Error::InvalidArgument(format!(
-            "an internal key of {} bytes is too short",
-            encoded.len()
-        ))
-    })
+    SeekTarget::new(encoded)
+        .ok_or_else(|| Error::InvalidArgument(format!("an internal key of {} bytes is too short", encoded.len())))
 }
 
 impl<P: Primary> Inner<P> {
@@ -156,12 +150,10 @@ impl<P: Primary> Inner<P> {
         let filter = match self.filter {
             FilterLayout::None => return Ok(true),
             FilterLayout::Full(handle) => handle,
-            FilterLayout::Partitioned(handle) => {
-                match self.filter_partition(handle, target, read)? {
-                    Some(partition) => partition,
-                    None => return Ok(true),
-                }
-            }
+            FilterLayout::Partitioned(handle) => match self.filter_partition(handle, target, read)? {
+                Some(partition) => partition,
+                None => return Ok(true),
+            },
         };
         let may_match = self.filter_block(filter, read)?.may_match(target.user_key);
         if !may_match {
@@ -191,37 +183,27 @@ impl<P: Primary> Inner<P> {
             }
             Ok(iter.valid().then(|| iter.value().handle))
         };
-        find().map_err(|d: Defect| {
-            self.source
-                .error(handle, BlockKind::FilterPartitionIndex, d)
-        })
+        find().map_err(|d: Defect| self.source.error(handle, BlockKind::FilterPartitionIndex, d))
     }
 
     fn lookup(
         &self,
         target: SeekTarget<'_>,
         read: &ReadOptions,
-        lookup: &mut Lookup,
-        visit: &mut dyn FnMut(InternalKey<'_>, ValueRef<'_>) -> ControlFlow<()>,
+        lookup: &mut Lookup<P>,
+        visit: &mut dyn FnMut(InternalKey<'_>, ValueRef<'_, P>) -> ControlFlow<()>,
     ) -> Result<()> {
         if !self.key_may_match(target, read)? {
             return Ok(());
         }
-        let Lookup {
-            index,
-            index_in_place,
-            block,
-            buffer,
-        } = lookup;
+        let Lookup { index, index_in_place, block, buffer } = lookup;
         let index = match index {
             Some(index) => index,
             empty => empty.insert(IndexCursor::new(self, read)?),
         };
         let still_there = *index_in_place
             && index.current(self).is_some_and(|(separator, _)| {
-                target
-                    .order_of_separator(separator, self.index_format, &self.order)
-                    .is_ge()
+                target.order_of_separator(separator, self.index_format, &self.order).is_ge()
             });
         if !still_there {
             *index_in_place = false;
@@ -254,10 +236,10 @@ impl<P: Primary> Inner<P> {
     fn visit_block(
         &self,
         iter: &mut BlockIter<&DataBlock, PlainEntries>,
-        block: &Handle<DataBlock>,
+        block: &Handle<DataBlock, P>,
         target: SeekTarget<'_>,
         seek: bool,
-        visit: &mut dyn FnMut(InternalKey<'_>, ValueRef<'_>) -> ControlFlow<()>,
+        visit: &mut dyn FnMut(InternalKey<'_>, ValueRef<'_, P>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, Defect> {
         if seek {
             iter.seek(|key| target.order_of(key, &self.order))?;
@@ -265,18 +247,14 @@ impl<P: Primary> Inner<P> {
             iter.seek_to_first()?;
         }
         while iter.valid() {
-            let mut key = InternalKey::parse(iter.key())
-                .ok_or_else(|| Defect::corrupt("a key is too short"))?;
+            let mut key = InternalKey::parse(iter.key()).ok_or_else(|| Defect::corrupt("a key is too short"))?;
             if key.user_key != target.user_key {
                 return Ok(ControlFlow::Break(()));
             }
             if let Some(sequence) = self.global_sequence {
                 key.sequence = sequence;
             }
-            let value = ValueRef {
-                block,
-                range: iter.value(),
-            };
+            let value = ValueRef { block, range: iter.value() };
             if key.sequence <= target.sequence() && visit(key, value).is_break() {
                 return Ok(ControlFlow::Break(()));
             }

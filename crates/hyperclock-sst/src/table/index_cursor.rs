@@ -14,29 +14,25 @@ use crate::error::{Defect, Result};
 use crate::footer::BlockHandle;
 use crate::index::{IndexFormat, SeekTarget};
 
-type IndexIter = BlockIter<Handle<IndexBlock>, IndexFormat>;
+type IndexIter<P> = BlockIter<Handle<IndexBlock, P>, IndexFormat>;
 
 /// An iterator over one index block, and where that is.
-struct Level {
+struct Level<P: Primary> {
     at: BlockHandle,
-    iter: IndexIter,
+    iter: IndexIter<P>,
 }
 
-impl Level {
-    fn run<P: Primary>(
-        &mut self,
-        table: &Inner<P>,
-        step: impl FnOnce(&mut IndexIter) -> Result<(), Defect>,
-    ) -> Result<()> {
+impl<P: Primary> Level<P> {
+    fn run(&mut self, table: &Inner<P>, step: impl FnOnce(&mut IndexIter<P>) -> Result<(), Defect>) -> Result<()> {
         step(&mut self.iter).map_err(|d| table.source.error(self.at, BlockKind::Index, d))
     }
 }
 
 /// A place in the index of a table. Methods take the table that it was made for.
-pub(super) struct IndexCursor {
-    top: Level,
+pub(super) struct IndexCursor<P: Primary> {
+    top: Level<P>,
     /// The partition that `top` is on, with two levels and while `top` is on one.
-    partition: Option<Level>,
+    partition: Option<Level<P>>,
 }
 
 /// Where to begin in a block.
@@ -47,71 +43,43 @@ enum Start<'a> {
     Seek(SeekTarget<'a>),
 }
 
-impl IndexCursor {
+impl<P: Primary> IndexCursor<P> {
     /// A cursor that is not on any entry yet.
-    pub(super) fn new<P: Primary>(table: &Inner<P>, read: &ReadOptions) -> Result<Self> {
+    pub(super) fn new(table: &Inner<P>, read: &ReadOptions) -> Result<Self> {
         let block = table.index_block(table.index, read)?;
-        Ok(Self {
-            top: Level {
-                at: table.index,
-                iter: BlockIter::new(block, table.index_format),
-            },
-            partition: None,
-        })
+        Ok(Self { top: Level { at: table.index, iter: BlockIter::new(block, table.index_format) }, partition: None })
     }
 
     #[inline]
-    fn leaf<P: Primary>(&self, table: &Inner<P>) -> Option<&IndexIter> {
-        let level = if table.two_level {
-            self.partition.as_ref()?
-        } else {
-            &self.top
-        };
+    fn leaf(&self, table: &Inner<P>) -> Option<&IndexIter<P>> {
+        let level = if table.two_level { self.partition.as_ref()? } else { &self.top };
         level.iter.valid().then_some(&level.iter)
     }
 
     /// The separator and the data block of the current entry, if the cursor is on one.
     #[inline]
-    pub(super) fn current<P: Primary>(&self, table: &Inner<P>) -> Option<(&[u8], BlockHandle)> {
+    pub(super) fn current(&self, table: &Inner<P>) -> Option<(&[u8], BlockHandle)> {
         let leaf = self.leaf(table)?;
         Some((leaf.key(), leaf.value().handle))
     }
 
-    pub(super) fn seek_to_first<P: Primary>(
-        &mut self,
-        table: &Inner<P>,
-        read: &ReadOptions,
-    ) -> Result<()> {
+    pub(super) fn seek_to_first(&mut self, table: &Inner<P>, read: &ReadOptions) -> Result<()> {
         self.start(table, read, Start::First)
     }
 
-    pub(super) fn seek_to_last<P: Primary>(
-        &mut self,
-        table: &Inner<P>,
-        read: &ReadOptions,
-    ) -> Result<()> {
+    pub(super) fn seek_to_last(&mut self, table: &Inner<P>, read: &ReadOptions) -> Result<()> {
         self.start(table, read, Start::Last)
     }
 
     /// To the first entry whose separator is not less than `target`: the only block that can hold
     /// the first key from there on, unless that begins the next one.
     #[inline]
-    pub(super) fn seek<P: Primary>(
-        &mut self,
-        table: &Inner<P>,
-        read: &ReadOptions,
-        target: SeekTarget<'_>,
-    ) -> Result<()> {
+    pub(super) fn seek(&mut self, table: &Inner<P>, read: &ReadOptions, target: SeekTarget<'_>) -> Result<()> {
         self.start(table, read, Start::Seek(target))
     }
 
     #[inline]
-    fn start<P: Primary>(
-        &mut self,
-        table: &Inner<P>,
-        read: &ReadOptions,
-        start: Start<'_>,
-    ) -> Result<()> {
+    fn start(&mut self, table: &Inner<P>, read: &ReadOptions, start: Start<'_>) -> Result<()> {
         self.top.run(table, |iter| begin(iter, table, start))?;
         if !table.two_level {
             return Ok(());
@@ -125,12 +93,7 @@ impl IndexCursor {
     }
 
     /// Goes into the partition that the top level is on.
-    fn enter<P: Primary>(
-        &mut self,
-        table: &Inner<P>,
-        read: &ReadOptions,
-        start: Start<'_>,
-    ) -> Result<()> {
+    fn enter(&mut self, table: &Inner<P>, read: &ReadOptions, start: Start<'_>) -> Result<()> {
         if !self.top.iter.valid() {
             self.partition = None;
             return Ok(());
@@ -140,10 +103,7 @@ impl IndexCursor {
             Some(partition) if partition.at == at => partition,
             other => {
                 let block = table.index_block(at, read)?;
-                other.insert(Level {
-                    at,
-                    iter: BlockIter::new(block, table.index_format),
-                })
+                other.insert(Level { at, iter: BlockIter::new(block, table.index_format) })
             }
         };
         partition.run(table, |iter| begin(iter, table, start))
@@ -153,62 +113,48 @@ impl IndexCursor {
         self.partition.as_ref().is_some_and(|p| !p.iter.valid())
     }
 
-    fn skip_empty_forward<P: Primary>(
-        &mut self,
-        table: &Inner<P>,
-        read: &ReadOptions,
-    ) -> Result<()> {
+    fn skip_empty_forward(&mut self, table: &Inner<P>, read: &ReadOptions) -> Result<()> {
         while self.at_end_of_partition() {
-            self.top.run(table, IndexIter::next)?;
+            self.top.run(table, BlockIter::next)?;
             self.enter(table, read, Start::First)?;
         }
         Ok(())
     }
 
-    fn skip_empty_backward<P: Primary>(
-        &mut self,
-        table: &Inner<P>,
-        read: &ReadOptions,
-    ) -> Result<()> {
+    fn skip_empty_backward(&mut self, table: &Inner<P>, read: &ReadOptions) -> Result<()> {
         while self.at_end_of_partition() {
-            self.top.run(table, IndexIter::prev)?;
+            self.top.run(table, BlockIter::prev)?;
             self.enter(table, read, Start::Last)?;
         }
         Ok(())
     }
 
-    pub(super) fn next<P: Primary>(&mut self, table: &Inner<P>, read: &ReadOptions) -> Result<()> {
+    pub(super) fn next(&mut self, table: &Inner<P>, read: &ReadOptions) -> Result<()> {
         if !table.two_level {
-            return self.top.run(table, IndexIter::next);
+            return self.top.run(table, BlockIter::next);
         }
         if let Some(partition) = &mut self.partition {
-            partition.run(table, IndexIter::next)?;
+            partition.run(table, BlockIter::next)?;
         }
         self.skip_empty_forward(table, read)
     }
 
-    pub(super) fn prev<P: Primary>(&mut self, table: &Inner<P>, read: &ReadOptions) -> Result<()> {
+    pub(super) fn prev(&mut self, table: &Inner<P>, read: &ReadOptions) -> Result<()> {
         if !table.two_level {
-            return self.top.run(table, IndexIter::prev);
+            return self.top.run(table, BlockIter::prev);
         }
         if let Some(partition) = &mut self.partition {
-            partition.run(table, IndexIter::prev)?;
+            partition.run(table, BlockIter::prev)?;
         }
         self.skip_empty_backward(table, read)
     }
 }
 
 #[inline]
-fn begin<P: Primary>(
-    iter: &mut IndexIter,
-    table: &Inner<P>,
-    start: Start<'_>,
-) -> Result<(), Defect> {
+fn begin<P: Primary>(iter: &mut IndexIter<P>, table: &Inner<P>, start: Start<'_>) -> Result<(), Defect> {
     match start {
         Start::First => iter.seek_to_first(),
         Start::Last => iter.seek_to_last(),
-        Start::Seek(target) => {
-            iter.seek(|key| target.order_of_separator(key, table.index_format, &table.order))
-        }
+        Start::Seek(target) => iter.seek(|key| target.order_of_separator(key, table.index_format, &table.order)),
     }
 }

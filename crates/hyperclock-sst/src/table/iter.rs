@@ -16,7 +16,7 @@ use crate::footer::BlockHandle;
 use crate::index::SeekTarget;
 use crate::key::{TRAILER_LEN, pack_trailer, split_internal_key};
 
-type DataIter = BlockIter<Handle<DataBlock>, PlainEntries>;
+type DataIter<P> = BlockIter<Handle<DataBlock, P>, PlainEntries>;
 
 /// Walks the internal keys of a table in both directions.
 ///
@@ -25,8 +25,8 @@ type DataIter = BlockIter<Handle<DataBlock>, PlainEntries>;
 pub struct TableIter<P: Primary = Clock> {
     table: Table<P>,
     read: ReadOptions,
-    index: Option<IndexCursor>,
-    data: Option<DataIter>,
+    index: Option<IndexCursor<P>>,
+    data: Option<DataIter<P>>,
     /// Where the block of `data` is.
     data_at: BlockHandle,
     /// The key with the sequence number that an ingested file's keys have.
@@ -35,20 +35,13 @@ pub struct TableIter<P: Primary = Clock> {
 
 impl<P: Primary> TableIter<P> {
     pub(super) fn new(table: Table<P>, read: ReadOptions) -> Self {
-        Self {
-            table,
-            read,
-            index: None,
-            data: None,
-            data_at: BlockHandle::default(),
-            patched: Vec::new(),
-        }
+        Self { table, read, index: None, data: None, data_at: BlockHandle::default(), patched: Vec::new() }
     }
 
     /// Whether the iterator is on an entry.
     #[inline]
     pub fn valid(&self) -> bool {
-        self.data.as_ref().is_some_and(DataIter::valid)
+        self.data.as_ref().is_some_and(BlockIter::valid)
     }
 
     /// The encoded internal key of the entry, at least 8 bytes; empty if there is none.
@@ -76,7 +69,7 @@ impl<P: Primary> TableIter<P> {
     }
 
     /// The value of the entry for as long as the caller wants, by pinning its block.
-    pub fn pinned_value(&self) -> PinnedSlice {
+    pub fn pinned_value(&self) -> PinnedSlice<P> {
         match &self.data {
             Some(data) if data.valid() => PinnedSlice::in_block(data.block().clone(), data.value()),
             _ => PinnedSlice::from(Vec::new()),
@@ -87,7 +80,7 @@ impl<P: Primary> TableIter<P> {
     pub fn seek_to_first(&mut self) -> Result<()> {
         self.attempt(|iter| {
             iter.move_index(|index, table, read| index.seek_to_first(&table.0, read))?;
-            iter.enter(DataIter::seek_to_first)?;
+            iter.enter(BlockIter::seek_to_first)?;
             iter.skip_forward()
         })
     }
@@ -96,7 +89,7 @@ impl<P: Primary> TableIter<P> {
     pub fn seek_to_last(&mut self) -> Result<()> {
         self.attempt(|iter| {
             iter.move_index(|index, table, read| index.seek_to_last(&table.0, read))?;
-            iter.enter(DataIter::seek_to_last)?;
+            iter.enter(BlockIter::seek_to_last)?;
             iter.skip_backward()
         })
     }
@@ -124,7 +117,7 @@ impl<P: Primary> TableIter<P> {
     #[inline]
     pub fn next(&mut self) -> Result<()> {
         self.attempt(|iter| {
-            iter.move_data(DataIter::next)?;
+            iter.move_data(BlockIter::next)?;
             iter.skip_forward()
         })
     }
@@ -132,7 +125,7 @@ impl<P: Primary> TableIter<P> {
     /// To the entry before. No effect without a current one.
     pub fn prev(&mut self) -> Result<()> {
         self.attempt(|iter| {
-            iter.move_data(DataIter::prev)?;
+            iter.move_data(BlockIter::prev)?;
             iter.skip_backward()
         })
     }
@@ -148,12 +141,8 @@ impl<P: Primary> TableIter<P> {
     }
 
     fn seek_inner(&mut self, target: &[u8]) -> Result<()> {
-        let seek = SeekTarget::new(target).ok_or_else(|| {
-            Error::InvalidArgument(format!(
-                "an internal key of {} bytes is too short",
-                target.len()
-            ))
-        })?;
+        let seek = SeekTarget::new(target)
+            .ok_or_else(|| Error::InvalidArgument(format!("an internal key of {} bytes is too short", target.len())))?;
         let order = self.table.0.order.clone();
         self.move_index(|index, table, read| index.seek(&table.0, read, seek))?;
         self.enter(|data| data.seek(|key| seek.order_of(key, &order)))?;
@@ -170,7 +159,7 @@ impl<P: Primary> TableIter<P> {
 
     fn move_index(
         &mut self,
-        movement: impl FnOnce(&mut IndexCursor, &Table<P>, &ReadOptions) -> Result<()>,
+        movement: impl FnOnce(&mut IndexCursor<P>, &Table<P>, &ReadOptions) -> Result<()>,
     ) -> Result<()> {
         let index = match &mut self.index {
             Some(index) => index,
@@ -180,7 +169,7 @@ impl<P: Primary> TableIter<P> {
     }
 
     /// Goes into the data block that the index is on, to where `start` puts the iterator.
-    fn enter(&mut self, start: impl FnOnce(&mut DataIter) -> Result<(), Defect>) -> Result<()> {
+    fn enter(&mut self, start: impl FnOnce(&mut DataIter<P>) -> Result<(), Defect>) -> Result<()> {
         let table = &self.table.0;
         let Some((_, handle)) = self.index.as_ref().and_then(|index| index.current(table)) else {
             self.data = None;
@@ -189,10 +178,7 @@ impl<P: Primary> TableIter<P> {
         if self.data.is_none() || self.data_at != handle {
             let block = table.data_block(handle, &self.read)?;
             // Keys go on in the buffer that they had.
-            let buffer = self
-                .data
-                .take()
-                .map_or_else(Vec::new, DataIter::into_buffer);
+            let buffer = self.data.take().map_or_else(Vec::new, BlockIter::into_buffer);
             self.data = Some(BlockIter::with_buffer(block, PlainEntries, buffer));
             self.data_at = handle;
         }
@@ -200,14 +186,10 @@ impl<P: Primary> TableIter<P> {
     }
 
     #[inline]
-    fn move_data(
-        &mut self,
-        movement: impl FnOnce(&mut DataIter) -> Result<(), Defect>,
-    ) -> Result<()> {
+    fn move_data(&mut self, movement: impl FnOnce(&mut DataIter<P>) -> Result<(), Defect>) -> Result<()> {
         match &mut self.data {
             None => Ok(()),
-            Some(data) => movement(data)
-                .map_err(|d| self.table.0.source.error(self.data_at, BlockKind::Data, d)),
+            Some(data) => movement(data).map_err(|d| self.table.0.source.error(self.data_at, BlockKind::Data, d)),
         }
     }
 
@@ -215,7 +197,7 @@ impl<P: Primary> TableIter<P> {
     fn skip_forward(&mut self) -> Result<()> {
         while self.data.as_ref().is_some_and(|data| !data.valid()) {
             self.move_index(|index, table, read| index.next(&table.0, read))?;
-            self.enter(DataIter::seek_to_first)?;
+            self.enter(BlockIter::seek_to_first)?;
         }
         Ok(())
     }
@@ -224,7 +206,7 @@ impl<P: Primary> TableIter<P> {
     fn skip_backward(&mut self) -> Result<()> {
         while self.data.as_ref().is_some_and(|data| !data.valid()) {
             self.move_index(|index, table, read| index.prev(&table.0, read))?;
-            self.enter(DataIter::seek_to_last)?;
+            self.enter(BlockIter::seek_to_last)?;
         }
         Ok(())
     }
@@ -237,11 +219,7 @@ impl<P: Primary> TableIter<P> {
         };
         let Some((user_key, trailer)) = split_internal_key(data.key()) else {
             let defect = Defect::corrupt("a key is too short");
-            return Err(self
-                .table
-                .0
-                .source
-                .error(self.data_at, BlockKind::Data, defect));
+            return Err(self.table.0.source.error(self.data_at, BlockKind::Data, defect));
         };
         if let Some(sequence) = self.table.0.global_sequence {
             self.patched.clear();

@@ -70,10 +70,7 @@ pub struct ReadOptions {
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self {
-            fill_cache: true,
-            verify_checksums: true,
-        }
+        Self { fill_cache: true, verify_checksums: true }
     }
 }
 
@@ -103,9 +100,7 @@ impl<P: Primary> Views<P> {
             data: cache.view(Role::DATA_BLOCK),
             index: cache.view(Role::INDEX_BLOCK).with_priority(Priority::High),
             filter: cache.view(Role::FILTER_BLOCK).with_priority(Priority::High),
-            filter_index: cache
-                .view(Role::FILTER_META_BLOCK)
-                .with_priority(Priority::High),
+            filter_index: cache.view(Role::FILTER_META_BLOCK).with_priority(Priority::High),
             dictionary: cache.view(Role::OTHER_BLOCK).with_priority(Priority::High),
         }
     }
@@ -240,16 +235,14 @@ impl<P: Primary> Inner<P> {
         kind: BlockKind,
         read: &ReadOptions,
         parse: impl FnOnce(Box<[u8]>) -> Result<V, Defect>,
-    ) -> Result<Handle<V>> {
+    ) -> Result<Handle<V, P>> {
         let key = self.key.block(handle.offset);
         let load = || {
             let bytes = self.read_block(handle, kind, read)?;
             parse(bytes).map_err(|d| self.source.error(handle, kind, d))
         };
         if read.fill_cache {
-            return view
-                .get_or_load(&key, load)
-                .map_err(|e| self.load_error(handle, kind, e));
+            return view.get_or_load(&key, load).map_err(|e| self.load_error(handle, kind, e));
         }
         match view.get(&key) {
             Ok(Some(block)) => Ok(block),
@@ -263,11 +256,9 @@ impl<P: Primary> Inner<P> {
         match e {
             LoadError::Load(shared) => Arc::try_unwrap(shared).unwrap_or_else(|e| (*e).clone()),
             // Offsets are keys: two kinds of block at one offset, or a block that needs itself.
-            LoadError::Type(e) => self.source.error(
-                handle,
-                kind,
-                Defect::corrupt(format!("another block is here too: {e}")),
-            ),
+            LoadError::Type(e) => {
+                self.source.error(handle, kind, Defect::corrupt(format!("another block is here too: {e}")))
+            }
             other => Error::Cache {
                 file: self.source.path().to_owned(),
                 what: format!("{} at {}: {other}", kind.described(), handle.offset),
@@ -275,85 +266,42 @@ impl<P: Primary> Inner<P> {
         }
     }
 
-    fn read_block(
-        &self,
-        handle: BlockHandle,
-        kind: BlockKind,
-        read: &ReadOptions,
-    ) -> Result<Box<[u8]>> {
+    fn read_block(&self, handle: BlockHandle, kind: BlockKind, read: &ReadOptions) -> Result<Box<[u8]>> {
         let stored = self.source.read(handle, kind, read.verify_checksums)?;
         match self.dictionary {
             Some(dictionary) if kind == BlockKind::Data && uses_dictionary(stored.codec) => {
-                let dictionary = self.load(
-                    &self.views.dictionary,
-                    dictionary,
-                    BlockKind::Dictionary,
-                    read,
-                    |bytes| Dictionary::new(bytes).map(DictionaryBlock),
-                )?;
-                self.source
-                    .unpack(handle, kind, stored, Some(&dictionary.0))
+                let dictionary =
+                    self.load(&self.views.dictionary, dictionary, BlockKind::Dictionary, read, |bytes| {
+                        Dictionary::new(bytes).map(DictionaryBlock)
+                    })?;
+                self.source.unpack(handle, kind, stored, Some(&dictionary.0))
             }
             _ => self.source.unpack(handle, kind, stored, None),
         }
     }
 
     #[inline]
-    fn data_block(&self, handle: BlockHandle, read: &ReadOptions) -> Result<Handle<DataBlock>> {
-        self.load(
-            &self.views.data,
-            handle,
-            BlockKind::Data,
-            read,
-            DataBlock::parse,
-        )
+    fn data_block(&self, handle: BlockHandle, read: &ReadOptions) -> Result<Handle<DataBlock, P>> {
+        self.load(&self.views.data, handle, BlockKind::Data, read, DataBlock::parse)
     }
 
     #[inline]
-    fn index_block(&self, handle: BlockHandle, read: &ReadOptions) -> Result<Handle<IndexBlock>> {
-        self.load(
-            &self.views.index,
-            handle,
-            BlockKind::Index,
-            read,
-            IndexBlock::parse,
-        )
+    fn index_block(&self, handle: BlockHandle, read: &ReadOptions) -> Result<Handle<IndexBlock, P>> {
+        self.load(&self.views.index, handle, BlockKind::Index, read, IndexBlock::parse)
     }
 
     #[inline]
-    fn filter_block(&self, handle: BlockHandle, read: &ReadOptions) -> Result<Handle<FilterBlock>> {
-        self.load(
-            &self.views.filter,
-            handle,
-            BlockKind::Filter,
-            read,
-            |bytes| Ok(FilterBlock::parse(bytes)),
-        )
+    fn filter_block(&self, handle: BlockHandle, read: &ReadOptions) -> Result<Handle<FilterBlock, P>> {
+        self.load(&self.views.filter, handle, BlockKind::Filter, read, |bytes| Ok(FilterBlock::parse(bytes)))
     }
 
     #[inline]
-    fn filter_index_block(
-        &self,
-        handle: BlockHandle,
-        read: &ReadOptions,
-    ) -> Result<Handle<IndexBlock>> {
-        self.load(
-            &self.views.filter_index,
-            handle,
-            BlockKind::FilterPartitionIndex,
-            read,
-            IndexBlock::parse,
-        )
+    fn filter_index_block(&self, handle: BlockHandle, read: &ReadOptions) -> Result<Handle<IndexBlock, P>> {
+        self.load(&self.views.filter_index, handle, BlockKind::FilterPartitionIndex, read, IndexBlock::parse)
     }
 }
 
 /// Whether blocks of a codec are compressed with the file's dictionary, if it has one.
 fn uses_dictionary(codec: CompressionType) -> bool {
-    matches!(
-        codec,
-        CompressionType::Zlib
-            | CompressionType::Lz4
-            | CompressionType::Lz4hc
-            | CompressionType::Zstd
-    )
+    matches!(codec, CompressionType::Zlib | CompressionType::Lz4 | CompressionType::Lz4hc | CompressionType::Zstd)
 }

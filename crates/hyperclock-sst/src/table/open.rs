@@ -33,10 +33,8 @@ pub(super) fn open<P: Primary>(
     let file_size = file.size().map_err(|e| Error::io(path, e))?;
     let tail_len = file_size.min(FOOTER_SIZE as u64);
     let mut tail = vec![0; tail_len as usize];
-    file.read_exact_at(file_size - tail_len, &mut tail)
-        .map_err(|e| Error::io(path, e))?;
-    let footer =
-        Footer::parse(&tail, file_size).map_err(|d| d.at(path, file_size - tail_len, "footer"))?;
+    file.read_exact_at(file_size - tail_len, &mut tail).map_err(|e| Error::io(path, e))?;
+    let footer = Footer::parse(&tail, file_size).map_err(|d| d.at(path, file_size - tail_len, "footer"))?;
     let source = BlockSource::new(file, path.into(), &footer, Arc::clone(&options.counters));
 
     let blocks = Metaindex::read(&source, footer.metaindex)?;
@@ -44,17 +42,13 @@ pub(super) fn open<P: Primary>(
         let defect = Defect::corrupt(format!("no entry for {name}"));
         source.error(footer.metaindex, BlockKind::Metaindex, defect)
     };
-    let properties_at = blocks
-        .properties
-        .ok_or_else(|| missing("rocksdb.properties"))?;
+    let properties_at = blocks.properties.ok_or_else(|| missing("rocksdb.properties"))?;
     let properties = read_properties(&source, properties_at)?;
     let refuse = |defect: Defect| source.error(properties_at, BlockKind::Properties, defect);
 
     check_comparator(&properties, comparator.as_ref(), path)?;
     if !properties.timestamps_persisted {
-        return Err(refuse(Defect::unsupported(
-            "user-defined timestamps that are not persisted",
-        )));
+        return Err(refuse(Defect::unsupported("user-defined timestamps that are not persisted")));
     }
     properties.check_compression_manager().map_err(refuse)?;
     let global_sequence = global_sequence(&properties, options).map_err(refuse)?;
@@ -62,33 +56,26 @@ pub(super) fn open<P: Primary>(
         check_no_range_deletions(&source, handle)?;
     }
 
-    let index_type = properties
-        .index_type
-        .ok_or_else(|| refuse(Defect::corrupt("no property for the type of the index")))?;
+    let index_type =
+        properties.index_type.ok_or_else(|| refuse(Defect::corrupt("no property for the type of the index")))?;
     let index_format = IndexFormat {
         user_keys: properties.index_key_is_user_key,
         delta_values: properties.index_value_is_delta_encoded,
         first_keys: index_type == IndexType::BinarySearchWithFirstKey,
     };
-    let filter_index_format = IndexFormat {
-        first_keys: false,
-        ..index_format
-    };
+    let filter_index_format = IndexFormat { first_keys: false, ..index_format };
     let index = match footer.index {
         Some(handle) => handle,
         None => blocks.index.ok_or_else(|| missing("rocksdb.index"))?,
     };
-    let (filter, unknown_filter) =
-        choose_filter(&source, &blocks, &properties, filter_index_format)?;
+    let (filter, unknown_filter) = choose_filter(&source, &blocks, &properties, filter_index_format)?;
     if unknown_filter {
         options.counters.count_unknown_filter();
     }
 
     Ok(Inner {
         views: Views::new(cache),
-        key: properties
-            .unique_id()
-            .map_or_else(FileKey::random, |id| FileKey::stable(id, file_size, &tail)),
+        key: properties.unique_id().map_or_else(FileKey::random, |id| FileKey::stable(id, file_size, &tail)),
         order: InternalOrder::new(comparator),
         file_number,
         file_size,
@@ -137,9 +124,7 @@ impl Metaindex {
             let handle = || {
                 handle_value(block.slice(iter.value()))
                     .map(Some)
-                    .ok_or_else(|| {
-                        Defect::corrupt(format!("bad handle of {}", name.escape_ascii()))
-                    })
+                    .ok_or_else(|| Defect::corrupt(format!("bad handle of {}", name.escape_ascii())))
             };
             match std::str::from_utf8(name).unwrap_or_default() {
                 "rocksdb.properties" => found.properties = handle()?,
@@ -194,18 +179,11 @@ fn patched_range(block: &Block) -> Option<std::ops::Range<usize>> {
     (range.len() == size_of::<u64>()).then_some(range.start as usize..range.end as usize)
 }
 
-fn check_comparator(
-    properties: &Properties,
-    comparator: &dyn Comparator,
-    path: &Path,
-) -> Result<()> {
+fn check_comparator(properties: &Properties, comparator: &dyn Comparator, path: &Path) -> Result<()> {
     let (recorded, given) = (properties.comparator.as_str(), comparator.name());
     if recorded.ends_with(TIMESTAMP_SUFFIX) || given.ends_with(TIMESTAMP_SUFFIX) {
         let name = if recorded.is_empty() { given } else { recorded };
-        return Err(Error::unsupported(
-            path,
-            format!("user-defined timestamps (comparator {name})"),
-        ));
+        return Err(Error::unsupported(path, format!("user-defined timestamps (comparator {name})")));
     }
     if recorded.is_empty() || recorded == given {
         return Ok(());
@@ -223,13 +201,11 @@ fn global_sequence(properties: &Properties, options: &TableOptions) -> Result<Op
     }
     match (properties.global_sequence, options.largest_sequence) {
         (0, Some(sequence)) => Ok(Some(sequence)),
-        (recorded, Some(sequence)) if recorded != sequence => Err(Defect::corrupt(format!(
-            "global sequence number {recorded}, but {sequence} in the MANIFEST"
-        ))),
+        (recorded, Some(sequence)) if recorded != sequence => {
+            Err(Defect::corrupt(format!("global sequence number {recorded}, but {sequence} in the MANIFEST")))
+        }
         (recorded @ 1.., _) => Ok(Some(recorded)),
-        (0, None) => Err(Defect::unsupported(
-            "an ingested file without the sequence number that a MANIFEST gives it",
-        )),
+        (0, None) => Err(Defect::unsupported("an ingested file without the sequence number that a MANIFEST gives it")),
     }
 }
 
@@ -245,11 +221,7 @@ fn check_no_range_deletions(source: &BlockSource, handle: BlockHandle) -> Result
     });
     match has_entries {
         Ok(false) => Ok(()),
-        Ok(true) => Err(source.error(
-            handle,
-            KIND,
-            Defect::unsupported("range tombstones (DeleteRange)"),
-        )),
+        Ok(true) => Err(source.error(handle, KIND, Defect::unsupported("range tombstones (DeleteRange)"))),
         Err(defect) => Err(source.error(handle, KIND, defect)),
     }
 }
@@ -267,16 +239,13 @@ fn choose_filter(
 ) -> Result<(FilterLayout, bool)> {
     let (layout, sample) = match (blocks.full_filter, blocks.partitioned_filter) {
         (Some(handle), _) => (FilterLayout::Full(handle), Some(handle)),
-        (None, Some(handle)) => (
-            FilterLayout::Partitioned(handle),
-            first_partition(source, handle, format)?,
-        ),
+        (None, Some(handle)) => (FilterLayout::Partitioned(handle), first_partition(source, handle, format)?),
         (None, None) => return Ok((FilterLayout::None, blocks.other_filter)),
     };
     let metadata = match sample {
-        Some(handle) => source
-            .peek_end::<METADATA_LEN>(handle, BlockKind::Filter)?
-            .map(|metadata| (handle.size as usize, metadata)),
+        Some(handle) => {
+            source.peek_end::<METADATA_LEN>(handle, BlockKind::Filter)?.map(|metadata| (handle.size as usize, metadata))
+        }
         None => None,
     };
     if metadata.is_some_and(|(len, metadata)| FilterBlock::is_unknown(len, metadata)) {
@@ -289,11 +258,7 @@ fn choose_filter(
     Ok((layout, blocks.other_filter))
 }
 
-fn first_partition(
-    source: &BlockSource,
-    handle: BlockHandle,
-    format: IndexFormat,
-) -> Result<Option<BlockHandle>> {
+fn first_partition(source: &BlockSource, handle: BlockHandle, format: IndexFormat) -> Result<Option<BlockHandle>> {
     const KIND: BlockKind = BlockKind::FilterPartitionIndex;
     if handle.size == 0 {
         return Ok(None);

@@ -61,14 +61,7 @@ impl BlockSource {
         footer: &Footer,
         counters: Arc<TableCounters>,
     ) -> Self {
-        Self {
-            file,
-            path,
-            checksum: footer.checksum,
-            base_context: footer.base_context,
-            end: footer.offset,
-            counters,
-        }
+        Self { file, path, checksum: footer.checksum, base_context: footer.base_context, end: footer.offset, counters }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -107,56 +100,33 @@ impl BlockSource {
     }
 
     /// Reads a block without a look at its checksum.
-    pub(super) fn read_unverified(
-        &self,
-        handle: BlockHandle,
-        kind: BlockKind,
-    ) -> Result<StoredBlock> {
+    pub(super) fn read_unverified(&self, handle: BlockHandle, kind: BlockKind) -> Result<StoredBlock> {
         let len = self.stored_len(handle, kind)?;
         let mut bytes = vec![0; len];
-        self.file
-            .read_exact_at(handle.offset, &mut bytes)
-            .map_err(|e| Error::io(&*self.path, e))?;
-        let codec = bytes
-            .get(len - BLOCK_TRAILER_LEN)
-            .map_or(CompressionType::None, |&b| CompressionType::from_u8(b));
+        self.file.read_exact_at(handle.offset, &mut bytes).map_err(|e| Error::io(&*self.path, e))?;
+        let codec = bytes.get(len - BLOCK_TRAILER_LEN).map_or(CompressionType::None, |&b| CompressionType::from_u8(b));
         Ok(StoredBlock { codec, bytes })
     }
 
     /// Checks the checksum of a stored block.
-    pub(super) fn verify(
-        &self,
-        handle: BlockHandle,
-        kind: BlockKind,
-        block: &StoredBlock,
-    ) -> Result<()> {
+    pub(super) fn verify(&self, handle: BlockHandle, kind: BlockKind, block: &StoredBlock) -> Result<()> {
         if self.checksum == ChecksumType::None {
             return Ok(());
         }
         let at = block.bytes.len() - BLOCK_TRAILER_LEN + 1;
         let covered = block.bytes.get(..at).unwrap_or_default();
         let stored = fixed32_at(&block.bytes, at).unwrap_or_default();
-        let computed = self
-            .checksum
-            .compute_all(covered)
-            .wrapping_add(context_modifier(self.base_context, handle.offset));
+        let computed =
+            self.checksum.compute_all(covered).wrapping_add(context_modifier(self.base_context, handle.offset));
         if stored == computed {
             return Ok(());
         }
-        let what = format!(
-            "bad {} checksum: stored {stored:#010x}, computed {computed:#010x}",
-            self.checksum.name()
-        );
+        let what = format!("bad {} checksum: stored {stored:#010x}, computed {computed:#010x}", self.checksum.name());
         Err(self.error(handle, kind, Defect::corrupt(what)))
     }
 
     /// Reads a block as it is stored, verifies it and counts it.
-    pub(super) fn read(
-        &self,
-        handle: BlockHandle,
-        kind: BlockKind,
-        verify: bool,
-    ) -> Result<StoredBlock> {
+    pub(super) fn read(&self, handle: BlockHandle, kind: BlockKind, verify: bool) -> Result<StoredBlock> {
         let block = self.read_unverified(handle, kind)?;
         self.counters.count_read(kind, block.bytes.len() as u64);
         if verify {
@@ -180,19 +150,13 @@ impl BlockSource {
     }
 
     /// The last `N` bytes of a block's body, unverified and not counted. `None` if it is shorter.
-    pub(super) fn peek_end<const N: usize>(
-        &self,
-        handle: BlockHandle,
-        kind: BlockKind,
-    ) -> Result<Option<[u8; N]>> {
+    pub(super) fn peek_end<const N: usize>(&self, handle: BlockHandle, kind: BlockKind) -> Result<Option<[u8; N]>> {
         self.stored_len(handle, kind)?;
         let Some(before) = handle.size.checked_sub(N as u64) else {
             return Ok(None);
         };
         let mut bytes = [0; N];
-        self.file
-            .read_exact_at(handle.offset + before, &mut bytes)
-            .map_err(|e| Error::io(&*self.path, e))?;
+        self.file.read_exact_at(handle.offset + before, &mut bytes).map_err(|e| Error::io(&*self.path, e))?;
         Ok(Some(bytes))
     }
 }

@@ -34,11 +34,7 @@ pub fn run(
     let (done, result) = channel();
     let tally = Arc::new(Mutex::new(Tally::default()));
     let worker = {
-        let (current, damages, tally) = (
-            Arc::clone(&current),
-            Arc::clone(&damages),
-            Arc::clone(&tally),
-        );
+        let (current, damages, tally) = (Arc::clone(&current), Arc::clone(&damages), Arc::clone(&tally));
         move || {
             for (index, &damage) in damages.iter().enumerate() {
                 current.store(index, Ordering::Relaxed);
@@ -75,10 +71,6 @@ pub fn run(
         if index != last.0 {
             last = (index, Instant::now());
         }
-        assert!(
-            last.1.elapsed() < PATIENCE,
-            "{name}: {} does not end",
-            damages[index]
-        );
+        assert!(last.1.elapsed() < PATIENCE, "{name}: {} does not end", damages[index]);
     }
 }

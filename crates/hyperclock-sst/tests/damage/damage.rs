@@ -37,10 +37,7 @@ pub fn all(bytes: &[u8], stride: usize) -> Vec<Damage> {
     let mut damages = Vec::new();
     for (offset, &old) in bytes.iter().enumerate() {
         let flips = (0..8).map(|bit| old ^ (1 << bit));
-        let mut values: Vec<u8> = flips
-            .chain([0x00, 0xff])
-            .filter(|&byte| byte != old)
-            .collect();
+        let mut values: Vec<u8> = flips.chain([0x00, 0xff]).filter(|&byte| byte != old).collect();
         values.sort_unstable();
         values.dedup();
         damages.extend(values.into_iter().map(|byte| Damage::Set { offset, byte }));

@@ -13,10 +13,7 @@ pub fn load(path: &Path) -> Rows {
         .map(|line| {
             let mut fields = line.split('\t');
             assert_eq!(fields.next(), Some("default"));
-            (
-                unhex(fields.next().expect("key")),
-                value(fields.next().expect("value")),
-            )
+            (unhex(fields.next().expect("key")), value(fields.next().expect("value")))
         })
         .collect()
 }
@@ -32,8 +29,5 @@ fn value(text: &str) -> Vec<u8> {
 }
 
 fn unhex(text: &str) -> Vec<u8> {
-    (0..text.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).expect("hex"))
-        .collect()
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).expect("hex")).collect()
 }

@@ -42,11 +42,7 @@ fn load(name: &str) -> (MemoryFiles, Rows) {
 
 /// `stride`, or 1 in the long form.
 fn sampled(stride: usize) -> usize {
-    if std::env::var_os("HYPERCLOCK_DAMAGE").is_some_and(|value| value == "all") {
-        1
-    } else {
-        stride
-    }
+    if std::env::var_os("HYPERCLOCK_DAMAGE").is_some_and(|value| value == "all") { 1 } else { stride }
 }
 
 /// Damages `file` of a database whose rows must survive or be refused.
@@ -54,9 +50,7 @@ fn damage_file(name: &str, files: MemoryFiles, rows: Rows, file: &str, stride: u
     let bytes = files.bytes(file);
     let damages = all(&bytes, sampled(stride));
     let file = file.to_owned();
-    run(name, damages, move |damage| {
-        probe(&files.with(&file, &damage.apply(&bytes)), &rows)
-    })
+    run(name, damages, move |damage| probe(&files.with(&file, &damage.apply(&bytes)), &rows))
 }
 
 /// Damages the only table of a fixture.
@@ -118,10 +112,8 @@ fn a_table_that_was_written_here() {
     };
     fill(&directory, &options, |_| ()).unwrap();
     let mut source = FilledRows::new(&options);
-    let rows: Rows = (0..options.num)
-        .map(|n| source.row(n))
-        .map(|(key, value)| (key.to_vec(), value.to_vec()))
-        .collect();
+    let rows: Rows =
+        (0..options.num).map(|n| source.row(n)).map(|(key, value)| (key.to_vec(), value.to_vec())).collect();
     let files = MemoryFiles::load(&directory);
     assert_eq!(probe(&files, &rows), Ok(Outcome::Right));
     let table = files.find(".sst");
@@ -158,13 +150,8 @@ fn a_manifest_of_many_files() {
     let (files, rows) = load("v783_levels");
     let manifest = files.find("MANIFEST-");
     let bytes = files.bytes(&manifest);
-    let changes = all(&bytes, sampled(31))
-        .into_iter()
-        .filter(|damage| matches!(damage, Damage::Set { .. }))
-        .collect();
-    run("v783_levels", changes, move |damage| {
-        probe(&files.with(&manifest, &damage.apply(&bytes)), &rows)
-    });
+    let changes = all(&bytes, sampled(31)).into_iter().filter(|damage| matches!(damage, Damage::Set { .. })).collect();
+    run("v783_levels", changes, move |damage| probe(&files.with(&manifest, &damage.apply(&bytes)), &rows));
 }
 
 #[test]

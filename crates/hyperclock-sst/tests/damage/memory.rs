@@ -22,14 +22,8 @@ impl MemoryFiles {
         let mut files = BTreeMap::new();
         for entry in std::fs::read_dir(directory).expect("fixture") {
             let path = entry.expect("fixture").path();
-            let name = path
-                .file_name()
-                .and_then(|name| name.to_str())
-                .expect("file name");
-            files.insert(
-                name.to_owned(),
-                std::fs::read(&path).expect("fixture").into(),
-            );
+            let name = path.file_name().and_then(|name| name.to_str()).expect("file name");
+            files.insert(name.to_owned(), std::fs::read(&path).expect("fixture").into());
         }
         Self { files }
     }
@@ -47,10 +41,8 @@ impl MemoryFiles {
 
     /// The one file whose name begins so, or ends so for a suffix that begins with a dot.
     pub fn find(&self, part: &str) -> String {
-        let mut names = self
-            .files
-            .keys()
-            .filter(|name| name.starts_with(part) || part.starts_with('.') && name.ends_with(part));
+        let mut names =
+            self.files.keys().filter(|name| name.starts_with(part) || part.starts_with('.') && name.ends_with(part));
         let name = names.next().expect("a file of that kind").clone();
         assert!(names.next().is_none(), "several files match {part}");
         name
@@ -58,9 +50,7 @@ impl MemoryFiles {
 
     fn lookup(&self, path: &Path) -> io::Result<Arc<[u8]>> {
         let name = path.strip_prefix(DIRECTORY).ok().and_then(Path::to_str);
-        let bytes = name
-            .and_then(|name| self.files.get(name))
-            .ok_or(io::ErrorKind::NotFound)?;
+        let bytes = name.and_then(|name| self.files.get(name)).ok_or(io::ErrorKind::NotFound)?;
         Ok(Arc::clone(bytes))
     }
 }
@@ -84,9 +74,7 @@ struct MemoryFile(Arc<[u8]>);
 impl RandomAccessFile for MemoryFile {
     fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
         let start = usize::try_from(offset).map_err(|_| io::ErrorKind::UnexpectedEof)?;
-        let end = start
-            .checked_add(buf.len())
-            .ok_or(io::ErrorKind::UnexpectedEof)?;
+        let end = start.checked_add(buf.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
         buf.copy_from_slice(self.0.get(start..end).ok_or(io::ErrorKind::UnexpectedEof)?);
         Ok(())
     }

@@ -21,18 +21,11 @@ pub enum Outcome {
 /// Opens the database with a fresh cache, scans it in both directions, and looks up keys that exist and keys that do
 /// not. `Err` describes a wrong answer: a row that differs, that is missing without an error, or that never existed.
 pub fn probe(files: &MemoryFiles, rows: &Rows) -> Result<Outcome, String> {
-    let cache = BlockCache::builder()
-        .capacity(1 << 20)
-        .build()
-        .map_err(|error| format!("cache: {error}"))?;
+    let cache = BlockCache::builder().capacity(1 << 20).build().map_err(|error| format!("cache: {error}"))?;
     let mut options = DbOptions::new(cache);
     options.file_system = Arc::new(files.clone());
     let mut reader = match Db::open_read_only(Path::new(DIRECTORY), options) {
-        Ok(db) => Reader {
-            db,
-            rows,
-            refused: None,
-        },
+        Ok(db) => Reader { db, rows, refused: None },
         Err(error) => return refused(error),
     };
     reader.scan_forward()?;
@@ -45,9 +38,7 @@ pub fn probe(files: &MemoryFiles, rows: &Rows) -> Result<Outcome, String> {
 fn refused(error: Error) -> Result<Outcome, String> {
     match error.path() {
         Some(path) if path.starts_with(DIRECTORY) => Ok(Outcome::Refused(error.to_string())),
-        _ => Err(format!(
-            "an error that names no file of the database: {error}"
-        )),
+        _ => Err(format!("an error that names no file of the database: {error}")),
     }
 }
 
@@ -67,51 +58,34 @@ impl Reader<'_> {
 
     fn scan_forward(&mut self) -> Result<(), String> {
         let mut seen = 0;
-        let outcome = self
-            .db
-            .iter(DEFAULT_COLUMN_FAMILY, &ReadOptions::default())
-            .and_then(|mut iter| {
-                iter.seek_to_first()?;
-                while iter.valid() {
-                    if self
-                        .rows
-                        .get(seen)
-                        .is_none_or(|(key, value)| key != iter.key() || value != iter.value())
-                    {
-                        return Ok(Some(format!(
-                            "forward scan: row {seen} is {:?}",
-                            iter.key()
-                        )));
-                    }
-                    seen += 1;
-                    iter.next()?;
+        let outcome = self.db.iter(DEFAULT_COLUMN_FAMILY, &ReadOptions::default()).and_then(|mut iter| {
+            iter.seek_to_first()?;
+            while iter.valid() {
+                if self.rows.get(seen).is_none_or(|(key, value)| key != iter.key() || value != iter.value()) {
+                    return Ok(Some(format!("forward scan: row {seen} is {:?}", iter.key())));
                 }
-                Ok((seen != self.rows.len())
-                    .then(|| format!("forward scan: ends after {seen} rows")))
-            });
+                seen += 1;
+                iter.next()?;
+            }
+            Ok((seen != self.rows.len()).then(|| format!("forward scan: ends after {seen} rows")))
+        });
         self.conclude(outcome)
     }
 
     fn scan_backward(&mut self) -> Result<(), String> {
         let mut left = self.rows.len();
-        let outcome = self
-            .db
-            .iter(DEFAULT_COLUMN_FAMILY, &ReadOptions::default())
-            .and_then(|mut iter| {
-                iter.seek_to_last()?;
-                while iter.valid() {
-                    let row = left.checked_sub(1).and_then(|last| self.rows.get(last));
-                    if row.is_none_or(|(key, value)| key != iter.key() || value != iter.value()) {
-                        return Ok(Some(format!(
-                            "backward scan: {left} rows before the end is {:?}",
-                            iter.key()
-                        )));
-                    }
-                    left -= 1;
-                    iter.prev()?;
+        let outcome = self.db.iter(DEFAULT_COLUMN_FAMILY, &ReadOptions::default()).and_then(|mut iter| {
+            iter.seek_to_last()?;
+            while iter.valid() {
+                let row = left.checked_sub(1).and_then(|last| self.rows.get(last));
+                if row.is_none_or(|(key, value)| key != iter.key() || value != iter.value()) {
+                    return Ok(Some(format!("backward scan: {left} rows before the end is {:?}", iter.key())));
                 }
-                Ok((left != 0).then(|| format!("backward scan: {left} rows are missing")))
-            });
+                left -= 1;
+                iter.prev()?;
+            }
+            Ok((left != 0).then(|| format!("backward scan: {left} rows are missing")))
+        });
         self.conclude(outcome)
     }
 

@@ -86,11 +86,7 @@ pub fn open(path: &Path) -> hyperclock_sst::Result<Db> {
 }
 
 /// Opens a database whose files come from `file_system`.
-pub fn open_with(
-    path: &Path,
-    file_system: Arc<dyn FileSystem>,
-    cache: BlockCache,
-) -> hyperclock_sst::Result<Db> {
+pub fn open_with(path: &Path, file_system: Arc<dyn FileSystem>, cache: BlockCache) -> hyperclock_sst::Result<Db> {
     let mut options = DbOptions::new(cache);
     options.file_system = file_system;
     Db::open_read_only(path, &options)
