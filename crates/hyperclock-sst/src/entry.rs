@@ -20,9 +20,7 @@ impl Entry {
     pub(crate) fn of(value_type: ValueType) -> Self {
         match value_type {
             ValueType::Value => Self::Value,
-            ValueType::Deletion | ValueType::SingleDeletion | ValueType::DeletionWithTimestamp => {
-                Self::Deletion
-            }
+            ValueType::Deletion | ValueType::SingleDeletion | ValueType::DeletionWithTimestamp => Self::Deletion,
             _ => Self::Unsupported,
         }
     }
@@ -37,10 +35,7 @@ pub(crate) fn unsupported(value_type: ValueType, user_key: &[u8], file: &Path) -
         ValueType::ValuePreferredSeqno => "values with a preferred sequence number (TimedPut)",
         _ => "value type",
     };
-    Error::unsupported(
-        file,
-        format!("{feature} (type {value_type:?}, key {})", hex(user_key)),
-    )
+    Error::unsupported(file, format!("{feature} (type {value_type:?}, key {})", hex(user_key)))
 }
 
 /// Upper-case hexadecimal digits of at most the first 64 bytes.

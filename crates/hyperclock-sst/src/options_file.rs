@@ -26,9 +26,7 @@ pub(crate) fn log_directory(
         return Ok(None);
     };
     let path = directory.join(name);
-    let text = file_system
-        .read(&path)
-        .map_err(|source| Error::io(&path, source))?;
+    let text = file_system.read(&path).map_err(|source| Error::io(&path, source))?;
     Ok(wal_dir(&String::from_utf8_lossy(&text)).map(PathBuf::from))
 }
 

@@ -142,17 +142,14 @@ impl<P: Primary> Level<P> {
             // Below level 0 the versions of a key may go on in the next file, no further than
             // files that begin with it.
             .take_while(move |file| {
-                overlapping
-                    || order.compare_user(file.smallest_user_key(), user_key) != Ordering::Greater
+                overlapping || order.compare_user(file.smallest_user_key(), user_key) != Ordering::Greater
             })
             .filter(move |file| file.may_hold(order, user_key))
     }
 
     /// Number of the first file whose largest key is not before `target`, below level 0.
     fn find(&self, order: &InternalOrder, target: &[u8]) -> usize {
-        self.files.partition_point(|file| {
-            order.compare(&file.metadata.largest, target) == Ordering::Less
-        })
+        self.files.partition_point(|file| order.compare(&file.metadata.largest, target) == Ordering::Less)
     }
 }
 
@@ -262,12 +259,7 @@ impl<P: Primary> Db<P> {
     }
 
     /// [`get`](Self::get) with options.
-    pub fn get_with(
-        &self,
-        column_family: u32,
-        key: &[u8],
-        read: &ReadOptions,
-    ) -> Result<Option<PinnedSlice<P>>> {
+    pub fn get_with(&self, column_family: u32, key: &[u8], read: &ReadOptions) -> Result<Option<PinnedSlice<P>>> {
         let family = self.family(column_family)?;
         let mut target = Vec::new();
         encode_seek_key(&mut target, key, self.last_sequence);

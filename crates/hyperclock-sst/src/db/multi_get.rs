@@ -10,6 +10,7 @@
 //! levels, so the run of a file is a slice of it.
 
 use std::cmp::Ordering;
+use std::ops::{ControlFlow, Range};
 
 use hyperclock::Primary;
 
@@ -38,11 +39,7 @@ impl<P: Primary> Db<P> {
     /// # Errors
     ///
     /// The call fails if there is no such column family. Each key has an outcome of its own.
-    pub fn multi_get(
-        &self,
-        column_family: u32,
-        keys: &[&[u8]],
-    ) -> Result<Vec<Result<Option<PinnedSlice<P>>>>> {
+    pub fn multi_get(&self, column_family: u32, keys: &[&[u8]]) -> Result<Vec<Result<Option<PinnedSlice<P>>>>> {
         self.multi_get_with(column_family, keys, &ReadOptions::default())
     }
 
@@ -69,12 +66,7 @@ impl<P: Primary> Db<P> {
 }
 
 impl<'a, P: Primary> Batch<'a, P> {
-    fn new(
-        order: &'a InternalOrder,
-        read: &'a ReadOptions,
-        keys: &'a [&'a [u8]],
-        snapshot: u64,
-    ) -> Self {
+    fn new(order: &'a InternalOrder, read: &'a ReadOptions, keys: &'a [&'a [u8]], snapshot: u64) -> Self {
         let target = |key: &&[u8]| {
             let mut target = Vec::new();
             encode_seek_key(&mut target, key, snapshot);
@@ -128,14 +120,15 @@ impl<'a, P: Primary> Batch<'a, P> {
             let largest = file.largest_user_key();
             let run = self.pending.get(from..).unwrap_or_default();
             let to = from + run.partition_point(|&n| self.compare(n, largest).is_le());
-            // `first` is within bounds, or before the file; at its largest key only if `find` has
-            // seen that the file's last versions are visible.
+            // `find` has put `first` at or before the file's largest key.
             let to = to.max(from + 1);
             let run = self.pending.get(from..to).unwrap_or_default();
-            let before = run.partition_point(|&n| self.compare(n, file.smallest_user_key()).is_lt());
-            self.search(file, from + before..to);
+            let smallest = file.smallest_user_key();
+            let first_inside = run.partition_point(|&n| self.compare(n, smallest).is_lt());
+            let first_at_end = run.partition_point(|&n| self.compare(n, largest).is_lt());
+            self.search(file, from + first_inside..to);
 
-            let spilled = run_end(self, to, largest)..to;
+            let spilled = from + first_at_end..to;
             for next in level.files.get(number + 1..).unwrap_or_default() {
                 if self.order.compare_user(next.smallest_user_key(), largest) != Ordering::Equal {
                     break;
@@ -145,5 +138,43 @@ impl<'a, P: Primary> Batch<'a, P> {
             from = to;
         }
         self.drop_settled();
+    }
+
+    /// Looks the pending keys among those up in one file.
+    fn search(&mut self, file: &LiveFile<P>, range: Range<usize>) {
+        let range = self.pending.get(range).unwrap_or_default();
+        let batch: Vec<usize> = range.iter().copied().filter(|&n| self.is_pending(n)).collect();
+        let targets: Vec<&[u8]> = batch.iter().map(|&n| self.target(n)).collect();
+        let mut found = Vec::with_capacity(batch.len());
+        let searched = file.table.multi_get(&targets, self.read, &mut |position, key, value| {
+            found.push((position, Found::new(key, value, file)));
+            ControlFlow::Break(())
+        });
+        for (position, outcome) in found {
+            self.settle(batch.get(position).copied(), outcome);
+        }
+        if searched.is_err() {
+            // Some block cannot be read. Only the keys that need it fail.
+            for number in batch {
+                if self.is_pending(number) {
+                    match file.search(self.target(number), self.read) {
+                        Ok(None) => {}
+                        Ok(Some(found)) => self.settle(Some(number), Ok(found)),
+                        Err(error) => self.settle(Some(number), Err(error)),
+                    }
+                }
+            }
+        }
+    }
+
+    fn settle(&mut self, number: Option<usize>, outcome: Result<Found<P>>) {
+        if let Some(slot) = number.and_then(|number| self.outcomes.get_mut(number)) {
+            *slot = Some(outcome.map(Found::into_value));
+        }
+    }
+
+    fn drop_settled(&mut self) {
+        let outcomes = &self.outcomes;
+        self.pending.retain(|&number| outcomes.get(number).is_some_and(Option::is_none));
     }
 }

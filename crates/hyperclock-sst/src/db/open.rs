@@ -1,6 +1,5 @@
 //! Opens a database's files.
 
-use std::cmp::Ordering;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,11 +8,12 @@ use hyperclock::Primary;
 
 use super::recovery::{Failure, ManifestStamp, check_logs, list_logs, or_vanished, read_manifest};
 use super::{ColumnFamily, Db, DbOptions, Family, Level, LiveFile};
+use crate::counters::TableCounters;
 use crate::error::{Error, Result};
 use crate::file::RandomAccessFile;
 use crate::key::{Comparator, InternalOrder};
 use crate::manifest::FileMetadata;
-use crate::table::{Table, TableCounters, TableOptions};
+use crate::table::{Table, TableOptions};
 
 /// How often everything is read again after a file vanished.
 const RETRIES: u32 = 3;
@@ -47,17 +47,14 @@ impl<P: Primary> Db<P> {
                 return Err(Error::corruption(directory.join(manifest.name), 0, what));
             }
             if attempt == RETRIES {
-                return Err(Error::in_use(directory, missing));
+                return Err(Error::InUse { directory: directory.to_owned(), vanished: missing });
             }
             seen = Some(manifest);
             attempt += 1;
         }
     }
 
-    fn open_once(
-        directory: &Path,
-        options: &DbOptions<P>,
-    ) -> std::result::Result<Self, Failure> {
+    fn open_once(directory: &Path, options: &DbOptions<P>) -> std::result::Result<Self, Failure> {
         let file_system = &options.file_system;
         // Before the MANIFEST: see the documentation of `recovery`.
         let logs = list_logs(&**file_system, directory, options.log_directory.as_deref())?;
@@ -123,20 +120,19 @@ impl<P: Primary> Opener<'_, P> {
         let (file, path) = self.open_file(path)?;
         let size = file.size().map_err(|source| Error::io(&path, source))?;
         if size != metadata.size {
-            let what = format!(
-                "the file has {size} bytes, {} says {}",
-                self.manifest.name, metadata.size
-            );
+            let what = format!("the file has {size} bytes, {} says {}", self.manifest.name, metadata.size);
             return Err(Error::corruption(path, size.min(metadata.size), what).into());
         }
-        todo!()
+        let mut options = TableOptions::default();
+        options.counters = Arc::clone(self.counters);
+        options.largest_sequence = Some(metadata.largest_sequence);
+        let cache = &self.options.cache;
+        let table = Table::open(file, &path, metadata.number, comparator, cache, &options)?;
+        Ok(LiveFile { metadata, path, table })
     }
 
     /// Opens a table under its present name, or under the one of very old databases.
-    fn open_file(
-        &self,
-        path: PathBuf,
-    ) -> std::result::Result<(Arc<dyn RandomAccessFile>, PathBuf), Failure> {
+    fn open_file(&self, path: PathBuf) -> std::result::Result<(Arc<dyn RandomAccessFile>, PathBuf), Failure> {
         let file_system = &self.options.file_system;
         match file_system.open(&path) {
             Ok(file) => Ok((file, path)),

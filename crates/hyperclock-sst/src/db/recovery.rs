@@ -37,10 +37,7 @@ pub(crate) struct ManifestStamp {
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// A file that was named or listed a moment ago is not there.
-    Vanished {
-        error: Error,
-        manifest: ManifestStamp,
-    },
+    Vanished { error: Error, manifest: ManifestStamp },
     /// Reading again would give the same.
     Final(Error),
 }
@@ -63,9 +60,7 @@ pub(crate) fn list_logs(
     directory: &Path,
     log_directory: Option<&Path>,
 ) -> Result<Vec<LogFile>> {
-    let names = file_system
-        .list(directory)
-        .map_err(|source| Error::io(directory, source))?;
+    let names = file_system.list(directory).map_err(|source| Error::io(directory, source))?;
     let configured = match log_directory {
         Some(path) => Some(path.to_owned()),
         None => options_file::log_directory(file_system, directory, &names)?,
@@ -73,9 +68,7 @@ pub(crate) fn list_logs(
     let mut logs = Vec::new();
     collect_logs(directory, &names, &mut logs);
     if let Some(elsewhere) = configured.filter(|elsewhere| elsewhere != directory) {
-        let names = file_system
-            .list(&elsewhere)
-            .map_err(|source| Error::io(&elsewhere, source))?;
+        let names = file_system.list(&elsewhere).map_err(|source| Error::io(&elsewhere, source))?;
         collect_logs(&elsewhere, &names, &mut logs);
     }
     logs.sort_unstable_by_key(|log| log.number);
@@ -85,10 +78,7 @@ pub(crate) fn list_logs(
 fn collect_logs(directory: &Path, names: &[PathBuf], logs: &mut Vec<LogFile>) {
     logs.extend(names.iter().filter_map(|name| {
         let number = name.to_str()?.strip_suffix(".log")?.parse().ok()?;
-        Some(LogFile {
-            number,
-            path: directory.join(name),
-        })
+        Some(LogFile { number, path: directory.join(name) })
     }));
 }
 
@@ -99,16 +89,9 @@ pub(crate) fn read_manifest(
 ) -> std::result::Result<(Version, ManifestStamp), Failure> {
     let name = read_current(file_system, directory)?;
     let path = directory.join(&name);
-    let number = name
-        .rsplit('-')
-        .next()
-        .and_then(|number| number.parse().ok())
-        .unwrap_or(0);
+    let number = name.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap_or(0);
     let file = file_system.open(&path).map_err(|source| {
-        let manifest = ManifestStamp {
-            name: name.clone(),
-            size: 0,
-        };
+        let manifest = ManifestStamp { name: name.clone(), size: 0 };
         or_vanished(&path, source, &manifest)
     })?;
     let mut log = LogReader::new(file, &path, number, Strictness::Manifest)?;
@@ -124,9 +107,7 @@ pub(crate) fn read_manifest(
             .map_err(|error| edit_error(&path, offset, error))?;
     }
     let size = log.size();
-    let version = builder
-        .finish()
-        .map_err(|error| edit_error(&path, size, error))?;
+    let version = builder.finish().map_err(|error| edit_error(&path, size, error))?;
     Ok((version, ManifestStamp { name, size }))
 }
 
@@ -141,14 +122,7 @@ fn edit_error(path: &Path, offset: u64, error: EditError) -> Error {
 pub(crate) fn or_vanished(path: &Path, source: io::Error, manifest: &ManifestStamp) -> Failure {
     let not_found = source.kind() == io::ErrorKind::NotFound;
     let error = Error::io(path, source);
-    if not_found {
-        Failure::Vanished {
-            error,
-            manifest: manifest.clone(),
-        }
-    } else {
-        Failure::Final(error)
-    }
+    if not_found { Failure::Vanished { error, manifest: manifest.clone() } } else { Failure::Final(error) }
 }
 
 /// The name of the live MANIFEST.
@@ -158,29 +132,17 @@ fn read_current(file_system: &dyn FileSystem, directory: &Path) -> Result<String
     let file = file_system.open(&path).map_err(io_error)?;
     let size = file.size().map_err(io_error)?;
     if size > MAX_CURRENT_SIZE {
-        return Err(Error::corruption(
-            &path,
-            0,
-            format!("{size} bytes are too many for a name"),
-        ));
+        return Err(Error::corruption(&path, 0, format!("{size} bytes are too many for a name")));
     }
     let mut bytes = vec![0; size as usize];
     file.read_exact_at(0, &mut bytes).map_err(io_error)?;
     let Some(name) = bytes.strip_suffix(b"\n") else {
-        return Err(Error::corruption(
-            &path,
-            size,
-            "does not end with a newline",
-        ));
+        return Err(Error::corruption(&path, size, "does not end with a newline"));
     };
     let digits = name.strip_prefix(b"MANIFEST-").unwrap_or_default();
     match String::from_utf8(name.to_vec()) {
         Ok(name) if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit) => Ok(name),
-        _ => Err(Error::corruption(
-            &path,
-            0,
-            "does not hold the name of a MANIFEST",
-        )),
+        _ => Err(Error::corruption(&path, 0, "does not hold the name of a MANIFEST")),
     }
 }
 
@@ -191,18 +153,10 @@ pub(crate) fn check_logs(
     version: &Version,
     manifest: &ManifestStamp,
 ) -> std::result::Result<(), Failure> {
-    let needed_by_a_family = version
-        .families
-        .iter()
-        .map(|family| family.log_number)
-        .min();
-    let oldest = version
-        .min_log_number_to_keep
-        .max(needed_by_a_family.unwrap_or(0));
+    let needed_by_a_family = version.families.iter().map(|family| family.log_number).min();
+    let oldest = version.min_log_number_to_keep.max(needed_by_a_family.unwrap_or(0));
     for LogFile { number, path } in logs.iter().filter(|log| log.number >= oldest) {
-        let file = file_system
-            .open(path)
-            .map_err(|source| or_vanished(path, source, manifest))?;
+        let file = file_system.open(path).map_err(|source| or_vanished(path, source, manifest))?;
         let mut log = LogReader::new(file, path, *number, Strictness::WriteAheadLog)?;
         while let Some(record) = log.next_record()? {
             if record.kind == RecordKind::Data {

@@ -107,16 +107,9 @@ pub struct DbIter<'a, P: Primary = Clock> {
 }
 
 impl<'a, P: Primary> DbIter<'a, P> {
-    pub(crate) fn new(
-        order: &'a InternalOrder,
-        sources: Vec<Source<'a, P>>,
-        snapshot: u64,
-    ) -> Self {
+    pub(crate) fn new(order: &'a InternalOrder, sources: Vec<Source<'a, P>>, snapshot: u64) -> Self {
         let stream = MergingIterator::new(order.clone(), sources);
-        Self {
-            keys: LiveKeys::new(order, stream, snapshot),
-            failure: None,
-        }
+        Self { keys: LiveKeys::new(order, stream, snapshot), failure: None }
     }
 
     /// Whether an entry is shown.
@@ -178,10 +171,7 @@ impl<'a, P: Primary> DbIter<'a, P> {
     }
 
     /// Goes to the next key; does nothing if the iterator is not valid.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "goes both ways, and RocksDB names it so"
-    )]
+    #[expect(clippy::should_implement_trait, reason = "goes both ways, and RocksDB names it so")]
     pub fn next(&mut self) -> Result<()> {
         if !self.valid() {
             return Ok(());

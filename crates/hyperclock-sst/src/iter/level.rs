@@ -28,17 +28,8 @@ pub(crate) struct LevelIterator<'a, P: Primary> {
 
 impl<'a, P: Primary> LevelIterator<'a, P> {
     /// Iterates `files`, which are ordered and disjoint; positioned nowhere.
-    pub(crate) fn new(
-        order: &'a InternalOrder,
-        files: &'a [LiveFile<P>],
-        read: &ReadOptions,
-    ) -> Self {
-        Self {
-            order,
-            files,
-            read: read.clone(),
-            open: None,
-        }
+    pub(crate) fn new(order: &'a InternalOrder, files: &'a [LiveFile<P>], read: &ReadOptions) -> Self {
+        Self { order, files, read: read.clone(), open: None }
     }
 
     /// Takes file `number` in hand; nothing is in hand if there is no such file.
@@ -83,9 +74,7 @@ impl<'a, P: Primary> LevelIterator<'a, P> {
 
     /// Number of the first file whose largest key is not before `target`.
     fn find(&self, target: &[u8]) -> usize {
-        self.files.partition_point(|file| {
-            self.order.compare(&file.metadata().largest, target) == Ordering::Less
-        })
+        self.files.partition_point(|file| self.order.compare(&file.metadata().largest, target) == Ordering::Less)
     }
 }
 
@@ -104,12 +93,7 @@ impl<P: Primary> InternalIterator for LevelIterator<'_, P> {
     }
 
     fn seek_to_last(&mut self) -> Result<()> {
-        if let Some(cursor) = self
-            .files
-            .len()
-            .checked_sub(1)
-            .and_then(|last| self.open(last))
-        {
+        if let Some(cursor) = self.files.len().checked_sub(1).and_then(|last| self.open(last)) {
             cursor.seek_to_last()?;
         }
         self.skip_backward()
@@ -160,8 +144,6 @@ impl<P: Primary> InternalIterator for LevelIterator<'_, P> {
     }
 
     fn file(&self) -> &Path {
-        self.open
-            .as_ref()
-            .map_or(Path::new(""), |(_, cursor)| cursor.file())
+        self.open.as_ref().map_or(Path::new(""), |(_, cursor)| cursor.file())
     }
 }

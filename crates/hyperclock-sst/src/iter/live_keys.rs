@@ -48,7 +48,7 @@ enum Newest<V> {
 
 impl<V> Newest<V> {
     /// What the key's value is, if it has one.
-    fn into_value(self, user_key: &[u8]) -> Result<Option<S::Pinned>> {
+    fn into_value(self, user_key: &[u8]) -> Result<Option<V>> {
         match self {
             Self::Value(value) => Ok(Some(value)),
             Self::Unknown | Self::Deleted => Ok(None),
@@ -181,8 +181,7 @@ impl<'a, S: InternalIterator> LiveKeys<'a, S> {
         while self.stream.valid() {
             let key = parse(&self.stream)?;
             let passed = key.sequence > self.snapshot
-                || (skip
-                    && self.order.compare_user(key.user_key, &self.user_key) == Ordering::Equal);
+                || (skip && self.order.compare_user(key.user_key, &self.user_key) == Ordering::Equal);
             if !passed {
                 self.user_key.clear();
                 self.user_key.extend_from_slice(key.user_key);
@@ -193,11 +192,7 @@ impl<'a, S: InternalIterator> LiveKeys<'a, S> {
                     }
                     Entry::Deletion => skip = true,
                     Entry::Unsupported => {
-                        return Err(unsupported(
-                            key.value_type,
-                            &self.user_key,
-                            self.stream.file(),
-                        ));
+                        return Err(unsupported(key.value_type, &self.user_key, self.stream.file()));
                     }
                 }
             }
@@ -214,8 +209,7 @@ impl<'a, S: InternalIterator> LiveKeys<'a, S> {
         let mut in_key = false;
         while self.stream.valid() {
             let key = parse(&self.stream)?;
-            let new_key =
-                !in_key || self.order.compare_user(key.user_key, &self.user_key) != Ordering::Equal;
+            let new_key = !in_key || self.order.compare_user(key.user_key, &self.user_key) != Ordering::Equal;
             if new_key {
                 let passed = std::mem::replace(&mut newest, Newest::Unknown);
                 if let Some(value) = passed.into_value(&self.user_key)? {
@@ -234,9 +228,7 @@ impl<'a, S: InternalIterator> LiveKeys<'a, S> {
                         None => Newest::Unknown,
                     },
                     Entry::Deletion => Newest::Deleted,
-                    Entry::Unsupported => {
-                        Newest::Unsupported(key.value_type, self.stream.file().to_owned())
-                    }
+                    Entry::Unsupported => Newest::Unsupported(key.value_type, self.stream.file().to_owned()),
                 };
             }
             self.stream.prev()?;
@@ -249,13 +241,8 @@ impl<'a, S: InternalIterator> LiveKeys<'a, S> {
 
 /// The stream's key in its parts.
 fn parse<S: InternalIterator>(stream: &S) -> Result<InternalKey<'_>> {
-    InternalKey::parse(stream.key()).ok_or_else(|| {
-        Error::corruption(
-            stream.file(),
-            0,
-            "data block: key is too short for an internal key",
-        )
-    })
+    InternalKey::parse(stream.key())
+        .ok_or_else(|| Error::corruption(stream.file(), 0, "data block: key is too short for an internal key"))
 }
 
 #[cfg(test)]

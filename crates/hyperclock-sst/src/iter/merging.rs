@@ -34,18 +34,11 @@ impl<I: InternalIterator> MergingIterator<I> {
     /// Merges `children`, newest first; positioned nowhere.
     pub(crate) fn new(order: InternalOrder, children: Vec<I>) -> Self {
         let heap = Vec::with_capacity(children.len());
-        Self {
-            order,
-            children,
-            heap,
-            direction: Direction::Forward,
-        }
+        Self { order, children, heap, direction: Direction::Forward }
     }
 
     fn current(&self) -> Option<&I> {
-        self.heap
-            .first()
-            .and_then(|&child| self.children.get(child))
+        self.heap.first().and_then(|&child| self.children.get(child))
     }
 
     /// Moves every child by `position` and rebuilds the heap.
@@ -70,11 +63,7 @@ impl<I: InternalIterator> MergingIterator<I> {
             self.heap.clear();
             return outcome;
         }
-        let order = HeapOrder {
-            keys: &self.order,
-            children: &self.children,
-            direction,
-        };
+        let order = HeapOrder { keys: &self.order, children: &self.children, direction };
         for root in (0..self.heap.len() / 2).rev() {
             sift_down(&mut self.heap, root, &order);
         }
@@ -98,17 +87,13 @@ impl<I: InternalIterator> MergingIterator<I> {
             match direction {
                 Direction::Forward => {
                     child.seek(&key)?;
-                    if newer && child.valid() && order.compare(child.key(), &key) == Ordering::Equal
-                    {
+                    if newer && child.valid() && order.compare(child.key(), &key) == Ordering::Equal {
                         child.next()?;
                     }
                 }
                 Direction::Backward => {
                     child.seek_for_prev(&key)?;
-                    if !newer
-                        && child.valid()
-                        && order.compare(child.key(), &key) == Ordering::Equal
-                    {
+                    if !newer && child.valid() && order.compare(child.key(), &key) == Ordering::Equal {
                         child.prev()?;
                     }
                 }
@@ -139,11 +124,7 @@ impl<I: InternalIterator> MergingIterator<I> {
         if !child.valid() {
             self.heap.swap_remove(0);
         }
-        let order = HeapOrder {
-            keys: &self.order,
-            children: &self.children,
-            direction,
-        };
+        let order = HeapOrder { keys: &self.order, children: &self.children, direction };
         sift_down(&mut self.heap, 0, &order);
         Ok(())
     }
@@ -206,15 +187,8 @@ struct HeapOrder<'a, I> {
 
 impl<I: InternalIterator> HeapOrder<'_, I> {
     fn before(&self, left: usize, right: usize) -> bool {
-        let key = |child: usize| {
-            self.children
-                .get(child)
-                .map_or(&[][..], InternalIterator::key)
-        };
-        let order = self
-            .keys
-            .compare(key(left), key(right))
-            .then(left.cmp(&right));
+        let key = |child: usize| self.children.get(child).map_or(&[][..], InternalIterator::key);
+        let order = self.keys.compare(key(left), key(right)).then(left.cmp(&right));
         match self.direction {
             Direction::Forward => order == Ordering::Less,
             Direction::Backward => order == Ordering::Greater,

@@ -17,18 +17,8 @@ pub(super) struct Version {
 
 impl Version {
     pub(super) fn internal_key(&self) -> Vec<u8> {
-        let Self {
-            user_key,
-            sequence,
-            value_type,
-            ..
-        } = self;
-        InternalKey {
-            user_key,
-            sequence: *sequence,
-            value_type: *value_type,
-        }
-        .encode()
+        let Self { user_key, sequence, value_type, .. } = self;
+        InternalKey { user_key, sequence: *sequence, value_type: *value_type }.encode()
     }
 }
 
@@ -44,17 +34,9 @@ pub(super) struct VecIterator {
 
 impl VecIterator {
     pub(super) fn new(order: &InternalOrder, versions: &[Version]) -> Self {
-        let mut entries: Vec<_> = versions
-            .iter()
-            .map(|v| (v.internal_key(), v.value.clone()))
-            .collect();
+        let mut entries: Vec<_> = versions.iter().map(|v| (v.internal_key(), v.value.clone())).collect();
         entries.sort_by(|a, b| order.compare(&a.0, &b.0));
-        Self {
-            order: order.clone(),
-            entries,
-            position: usize::MAX,
-            fail_after: None,
-        }
+        Self { order: order.clone(), entries, position: usize::MAX, fail_after: None }
     }
 
     fn go(&mut self, position: usize) -> Result<()> {
@@ -75,8 +57,7 @@ impl VecIterator {
 
     /// Index of the first entry not before `target`.
     fn find(&self, target: &[u8]) -> usize {
-        self.entries
-            .partition_point(|(key, _)| self.order.compare(key, target).is_lt())
+        self.entries.partition_point(|(key, _)| self.order.compare(key, target).is_lt())
     }
 }
 
@@ -100,26 +81,16 @@ impl InternalIterator for VecIterator {
     }
 
     fn seek_for_prev(&mut self, target: &[u8]) -> Result<()> {
-        let position = self
-            .entries
-            .partition_point(|(key, _)| self.order.compare(key, target).is_le());
+        let position = self.entries.partition_point(|(key, _)| self.order.compare(key, target).is_le());
         self.go(position.wrapping_sub(1))
     }
 
     fn next(&mut self) -> Result<()> {
-        if self.valid() {
-            self.go(self.position + 1)
-        } else {
-            Ok(())
-        }
+        if self.valid() { self.go(self.position + 1) } else { Ok(()) }
     }
 
     fn prev(&mut self) -> Result<()> {
-        if self.valid() {
-            self.go(self.position.wrapping_sub(1))
-        } else {
-            Ok(())
-        }
+        if self.valid() { self.go(self.position.wrapping_sub(1)) } else { Ok(()) }
     }
 
     fn key(&self) -> &[u8] {
@@ -127,9 +98,7 @@ impl InternalIterator for VecIterator {
     }
 
     fn value(&self) -> &[u8] {
-        self.entries
-            .get(self.position)
-            .map_or(&[], |(_, value)| value)
+        self.entries.get(self.position).map_or(&[], |(_, value)| value)
     }
 
     fn pinned_value(&self) -> Option<Vec<u8>> {

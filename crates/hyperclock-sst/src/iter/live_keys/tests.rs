@@ -18,21 +18,9 @@ fn history() -> impl Strategy<Value = Vec<(Version, usize)>> {
                 1 => ValueType::SingleDeletion,
                 _ => ValueType::Value,
             };
-            let value = if kind < 2 {
-                Vec::new()
-            } else {
-                number.to_be_bytes().to_vec()
-            };
+            let value = if kind < 2 { Vec::new() } else { number.to_be_bytes().to_vec() };
             let (user_key, sequence) = (vec![b'a' + 2 * key], number as u64 + 1);
-            (
-                Version {
-                    user_key,
-                    sequence,
-                    value_type,
-                    value,
-                },
-                source,
-            )
+            (Version { user_key, sequence, value_type, value }, source)
         };
         writes.into_iter().enumerate().map(version).collect()
     })
@@ -41,12 +29,7 @@ fn history() -> impl Strategy<Value = Vec<(Version, usize)>> {
 fn stream(order: &InternalOrder, history: &[(Version, usize)]) -> Stream {
     let children = (0..4).map(|source| {
         let of_source = history.iter().filter(|(_, of)| *of == source);
-        VecIterator::new(
-            order,
-            &of_source
-                .map(|(version, _)| version.clone())
-                .collect::<Vec<_>>(),
-        )
+        VecIterator::new(order, &of_source.map(|(version, _)| version.clone()).collect::<Vec<_>>())
     });
     MergingIterator::new(order.clone(), children.collect())
 }
@@ -54,10 +37,7 @@ fn stream(order: &InternalOrder, history: &[(Version, usize)]) -> Stream {
 /// What a snapshot sees.
 fn model(history: &[(Version, usize)], snapshot: u64) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let mut live = BTreeMap::new();
-    for (version, _) in history
-        .iter()
-        .filter(|(version, _)| version.sequence <= snapshot)
-    {
+    for (version, _) in history.iter().filter(|(version, _)| version.sequence <= snapshot) {
         if version.value_type == ValueType::Value {
             live.insert(version.user_key.clone(), version.value.clone());
         } else {
@@ -134,21 +114,14 @@ proptest! {
             });
             prop_assert_eq!(keys.key(), key);
             prop_assert_eq!(keys.value(), value);
-            prop_assert_eq!(keys.pinned_value().as_deref(), at.map(|_| value));
+            let pinned = keys.pinned_value();
+            prop_assert_eq!(pinned.as_deref(), at.map(|_| value));
         }
     }
 }
 
 fn version(user_key: &[u8], sequence: u64, value_type: ValueType) -> (Version, usize) {
-    (
-        Version {
-            user_key: user_key.to_vec(),
-            sequence,
-            value_type,
-            value: b"v".to_vec(),
-        },
-        0,
-    )
+    (Version { user_key: user_key.to_vec(), sequence, value_type, value: b"v".to_vec() }, 0)
 }
 
 #[test]
@@ -161,22 +134,12 @@ fn only_the_newest_visible_version_decides_what_is_unsupported() {
         ValueType::ValuePreferredSeqno,
         ValueType::from_u8(0x55),
     ] {
-        let overwritten = [
-            version(b"k", 3, value_type),
-            version(b"k", 4, ValueType::Value),
-        ];
-        let newest = [
-            version(b"k", 3, ValueType::Value),
-            version(b"k", 4, value_type),
-        ];
+        let overwritten = [version(b"k", 3, value_type), version(b"k", 4, ValueType::Value)];
+        let newest = [version(b"k", 3, ValueType::Value), version(b"k", 4, value_type)];
         for forward in [true, false] {
             let go = |history: &[_], snapshot| {
                 let mut keys = LiveKeys::new(&order, stream(&order, history), snapshot);
-                let outcome = if forward {
-                    keys.seek_to_first()
-                } else {
-                    keys.seek_to_last()
-                };
+                let outcome = if forward { keys.seek_to_first() } else { keys.seek_to_last() };
                 outcome.map(|()| keys.valid())
             };
             assert!(go(&overwritten, 9).unwrap());

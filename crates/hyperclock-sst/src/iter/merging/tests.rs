@@ -84,12 +84,8 @@ proptest! {
 #[test]
 fn an_error_of_any_child_leaves_nothing_valid_until_the_next_seek() {
     let order = InternalOrder::Bytewise;
-    let version = |key: &[u8]| Version {
-        user_key: key.to_vec(),
-        sequence: 1,
-        value_type: ValueType::Value,
-        value: Vec::new(),
-    };
+    let version =
+        |key: &[u8]| Version { user_key: key.to_vec(), sequence: 1, value_type: ValueType::Value, value: Vec::new() };
     let left = [version(b"a"), version(b"c")];
     let right = [version(b"b"), version(b"d")];
     for fail_after in 0..3 {
