@@ -40,6 +40,14 @@ pub enum Error {
         /// The feature, and a way out where there is one.
         feature: String,
     },
+    /// Files of a database kept vanishing between being named and being opened: a running RocksDB
+    /// replaces them. Later, or on a checkpoint, the same call may succeed.
+    InUse {
+        /// The directory of the database.
+        directory: PathBuf,
+        /// The file that vanished last.
+        vanished: PathBuf,
+    },
     /// The caller asked for something that cannot be.
     InvalidArgument(String),
     /// The block cache refused a lookup or an insert.
@@ -73,6 +81,7 @@ impl Error {
             Self::Io { path: file, .. }
             | Self::Corruption { file, .. }
             | Self::Unsupported { file, .. }
+            | Self::InUse { vanished: file, .. }
             | Self::Cache { file, .. } => Some(file),
             Self::InvalidArgument(_) => None,
         }
@@ -131,6 +140,13 @@ impl fmt::Display for Error {
             Self::Unsupported { file, feature } => {
                 write!(f, "{}: not supported: {feature}", file.display())
             }
+            Self::InUse { directory, vanished } => write!(
+                f,
+                "{}: the database is in use: {} vanished while it was opened; try again, or open a \
+                 checkpoint",
+                directory.display(),
+                vanished.display()
+            ),
             Self::InvalidArgument(what) => write!(f, "invalid argument: {what}"),
             Self::Cache { file, what } => write!(f, "{}: block cache: {what}", file.display()),
         }

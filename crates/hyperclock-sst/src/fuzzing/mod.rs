@@ -7,18 +7,24 @@
 //! Checksums stop a fuzzer before it gets anywhere. So the targets begin behind them, and whole tables are fed with the
 //! checksum type "none", which the format allows.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use hyperclock::BlockCache;
+
 use crate::block::{Block, BlockIter, EntryFormat, PlainEntries};
 use crate::coding::Reader;
+use crate::compression::MAX_BLOCK_SIZE;
 use crate::file::RandomAccessFile;
 use crate::filter::FilterBlock;
 use crate::footer::Footer;
 use crate::index::IndexFormat;
+use crate::key::{BytewiseComparator, Comparator};
 use crate::log::{LogReader, Strictness};
 use crate::manifest::VersionEdit;
 use crate::properties::Properties;
+use crate::table::{ReadOptions, Table, TableOptions};
 use crate::version::VersionBuilder;
 
 /// A file in memory.
@@ -115,6 +121,52 @@ pub fn footer(data: &[u8]) {
             assert!(footer.offset < size);
         }
     }
+}
+
+/// Steps of a scan that a fuzz function takes: damaged indexes may name one block any number of times.
+const MAX_STEPS: usize = 4096;
+
+/// A whole table: opened, scanned both ways, asked for some of its keys.
+pub fn table(data: &[u8]) {
+    let cache = BlockCache::builder().capacity(1 << 20).build().expect("a small cache");
+    let comparator: Arc<dyn Comparator> = Arc::new(BytewiseComparator);
+    let file = Arc::new(Bytes(data.to_vec()));
+    let options = TableOptions { largest_sequence: Some(9), ..TableOptions::default() };
+    let Ok(table) = Table::open(file, Path::new("table"), 7, &comparator, &cache, &options) else { return };
+
+    let read = ReadOptions::default();
+    let mut targets = vec![b"key\xff\xff\xff\xff\xff\xff\xff\xff".to_vec()];
+    let mut iter = table.iter(&read);
+    let mut outcome = iter.seek_to_first();
+    for _ in 0..MAX_STEPS {
+        if outcome.is_err() || !iter.valid() {
+            break;
+        }
+        assert!(iter.key().len() >= 8, "an internal key without its trailer");
+        if targets.len() < 16 {
+            targets.push(iter.key().to_vec());
+        }
+        outcome = iter.next();
+    }
+    outcome = iter.seek_to_last();
+    for _ in 0..MAX_STEPS {
+        if outcome.is_err() || !iter.valid() {
+            break;
+        }
+        outcome = iter.prev();
+    }
+    for target in &targets {
+        let _ = iter.seek(target);
+        let _ = iter.seek_for_prev(target);
+        let mut versions = 0;
+        let _ = table.get(target, &read, &mut |_, value| {
+            versions += 1;
+            assert!(value.len() <= MAX_BLOCK_SIZE);
+            if versions < MAX_STEPS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+    }
+    let targets: Vec<&[u8]> = targets.iter().map(Vec::as_slice).collect();
+    let _ = table.multi_get(&targets, &read, &mut |_, _, _| ControlFlow::Break(()));
 }
 
 /// A MANIFEST or write-ahead log with its framing.

@@ -28,7 +28,9 @@ fn seed(name: impl Into<String>, bytes: Vec<u8>) -> Seed {
 /// Files of the fixtures whose database and file names begin so.
 fn fixture_files(database: &str, file: &str) -> Vec<(String, Vec<u8>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-    let entries = |directory: &Path| -> Vec<PathBuf> { fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect() };
+    let entries = |directory: &Path| -> Vec<PathBuf> {
+        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect()
+    };
     let mut found = Vec::new();
     for directory in entries(&root) {
         let name = directory.file_name().unwrap().to_str().unwrap().to_owned();
@@ -72,7 +74,9 @@ fn check(target: &str, run: fn(&[u8]), seeds: Vec<Seed>) {
 fn data_block(interval: u32) -> Vec<u8> {
     let mut block = BlockBuilder::new(interval);
     for n in 0..12u64 {
-        let key = InternalKey { user_key: format!("key{:03}", n * n).as_bytes(), sequence: 9, value_type: ValueType::Value }.encode();
+        let key =
+            InternalKey { user_key: format!("key{:03}", n * n).as_bytes(), sequence: 9, value_type: ValueType::Value }
+                .encode();
         block.add(&key, &vec![b'v'; n as usize]);
     }
     block.finish().to_vec()
@@ -139,7 +143,8 @@ fn property_blocks() {
 
 #[test]
 fn footers() {
-    let seeds = fixture_files("", ".sst").into_iter().map(|(name, table)| seed(name, table[table.len() - 53..].to_vec()));
+    let seeds =
+        fixture_files("", ".sst").into_iter().map(|(name, table)| seed(name, table[table.len() - 53..].to_vec()));
     check("footer", footer, seeds.collect());
 }
 

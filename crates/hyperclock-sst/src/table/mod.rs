@@ -17,6 +17,7 @@
 //! newer, range tombstones, user-defined timestamps, foreign compression. A filter that is not
 //! known only costs speed, so the table is read without it, and counted.
 
+mod block_counts;
 mod get;
 mod index_cursor;
 mod iter;

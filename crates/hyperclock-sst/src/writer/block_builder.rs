@@ -92,14 +92,13 @@ impl BlockBuilder {
 
     /// Notes a restart where one is due, and returns how many leading bytes the entry shares with the one before.
     fn begin_entry(&mut self, key: &[u8]) -> usize {
-        let shared =
-            if self.buffer.is_empty() || self.entries_since_restart >= self.restart_interval {
-                self.restarts.push(self.buffer.len() as u32);
-                self.entries_since_restart = 0;
-                0
-            } else {
-                common_prefix(&self.last_key, key)
-            };
+        let shared = if self.buffer.is_empty() || self.entries_since_restart >= self.restart_interval {
+            self.restarts.push(self.buffer.len() as u32);
+            self.entries_since_restart = 0;
+            0
+        } else {
+            common_prefix(&self.last_key, key)
+        };
         self.entries_since_restart += 1;
         self.last_key.truncate(shared);
         self.last_key.extend_from_slice(&key[shared..]);
@@ -155,19 +154,13 @@ mod tests {
         block.finish();
         block.reset();
         block.add(b"ab", b"y");
-        assert_eq!(
-            block.finish(),
-            [&[0, 2, 1][..], b"aby", &[0, 0, 0, 0, 1, 0, 0, 0]].concat()
-        );
+        assert_eq!(block.finish(), [&[0, 2, 1][..], b"aby", &[0, 0, 0, 0, 1, 0, 0, 0]].concat());
     }
 
     #[test]
     fn an_index_entry_has_no_value_length() {
         let mut block = BlockBuilder::new(1);
         block.add_full_handle(b"cherry", &[0, 0x5b]);
-        assert_eq!(
-            block.finish(),
-            [&[0, 6][..], b"cherry", &[0, 0x5b, 0, 0, 0, 0, 1, 0, 0, 0]].concat()
-        );
+        assert_eq!(block.finish(), [&[0, 6][..], b"cherry", &[0, 0x5b, 0, 0, 0, 0, 1, 0, 0, 0]].concat());
     }
 }

@@ -21,15 +21,9 @@ pub(crate) struct BloomBuilder {
 impl BloomBuilder {
     /// `bits_per_key` is in 1.0 ..= 100.0.
     pub(crate) fn new(bits_per_key: f64) -> Self {
-        #[expect(
-            clippy::cast_sign_loss,
-            reason = "the range was checked with the options"
-        )]
+        #[expect(clippy::cast_sign_loss, reason = "the range was checked with the options")]
         let millibits_per_key = (bits_per_key * 1000.0).round() as u64;
-        Self {
-            millibits_per_key,
-            hashes: Vec::new(),
-        }
+        Self { millibits_per_key, hashes: Vec::new() }
     }
 
     /// Adds the hash of a user key. Versions of one key arrive in a row and count once.
@@ -49,9 +43,7 @@ impl BloomBuilder {
         if self.hashes.is_empty() {
             return Vec::new();
         }
-        let bytes = (self.hashes.len() as u64)
-            .saturating_mul(self.millibits_per_key)
-            .div_ceil(8000);
+        let bytes = (self.hashes.len() as u64).saturating_mul(self.millibits_per_key).div_ceil(8000);
         let lines = bytes.div_ceil(LINE as u64).min(u64::from(u32::MAX)) as u32;
         let probes = probes(self.millibits_per_key);
         let mut filter = vec![0; lines as usize * LINE];
@@ -74,9 +66,7 @@ impl BloomBuilder {
 /// crowd in some lines, and crowded lines want fewer probes.
 fn probes(millibits_per_key: u64) -> u8 {
     // Upper end of the range of millibits for 1, 2, 3 .. probes.
-    const LIMITS: [u64; 12] = [
-        2080, 3580, 5100, 6640, 8300, 10_070, 11_720, 14_001, 16_050, 18_300, 22_001, 25_501,
-    ];
+    const LIMITS: [u64; 12] = [2080, 3580, 5100, 6640, 8300, 10_070, 11_720, 14_001, 16_050, 18_300, 22_001, 25_501];
     match LIMITS.iter().position(|&limit| millibits_per_key <= limit) {
         Some(index) => index as u8 + 1,
         None => (millibits_per_key.div_ceil(2000) - 1).clamp(12, 24) as u8,

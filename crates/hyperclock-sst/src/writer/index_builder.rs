@@ -31,11 +31,7 @@ pub(crate) struct IndexBuilder {
 impl IndexBuilder {
     /// `shorten` is set only for the bytewise comparator.
     pub(crate) fn new(shorten: bool) -> Self {
-        Self {
-            shorten,
-            entries: Vec::new(),
-            versions_are_split: false,
-        }
+        Self { shorten, entries: Vec::new(), versions_are_split: false }
     }
 
     /// Adds the block that ends with (`last_user_key`, `last_trailer`). `next_user_key` begins the block after it; the
@@ -59,12 +55,7 @@ impl IndexBuilder {
                 trailer = pack_trailer(MAX_SEQUENCE, ValueType::SingleDeletion.as_u8());
             }
         }
-        self.entries.push(Entry {
-            user_key,
-            trailer,
-            offset,
-            size,
-        });
+        self.entries.push(Entry { user_key, trailer, offset, size });
     }
 
     /// Number of data blocks.
@@ -110,10 +101,7 @@ fn shorten_separator(key: &mut Vec<u8>, next: &[u8]) -> bool {
     let at = if byte + 1 < limit {
         Some(shared)
     } else {
-        key.iter()
-            .skip(shared + 1)
-            .position(|&byte| byte < 0xff)
-            .map(|behind| shared + 1 + behind)
+        key.iter().skip(shared + 1).position(|&byte| byte < 0xff).map(|behind| shared + 1 + behind)
     };
     match at {
         Some(at) if at + 1 < key.len() => {
