@@ -20,12 +20,15 @@
 
 mod args;
 mod failure;
+mod latency;
 mod memory;
 mod output;
 mod progress;
 mod random;
+mod sample;
 mod sizes;
 mod text;
+mod workload;
 mod zipf;
 
 use std::process::ExitCode;

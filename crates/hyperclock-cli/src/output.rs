@@ -20,7 +20,10 @@ pub(crate) struct Output {
 
 impl Output {
     pub(crate) fn new(json: bool) -> Self {
-        Self { json, out: BufWriter::with_capacity(BUFFER, io::stdout()) }
+        Self {
+            json,
+            out: BufWriter::with_capacity(BUFFER, io::stdout()),
+        }
     }
 
     /// Whether the user asked for one JSON object.
@@ -60,7 +63,9 @@ impl Output {
         if json {
             let mut output = Self::new(true);
             let written = output
-                .object(&Report { error: Detail { kind, message } })
+                .object(&Report {
+                    error: Detail { kind, message },
+                })
                 .and_then(|()| output.flush());
             // The exit code tells what could not be written.
             drop(written);
