@@ -23,6 +23,7 @@ mod failure;
 mod latency;
 mod memory;
 mod output;
+mod parallel;
 mod progress;
 mod random;
 mod sample;

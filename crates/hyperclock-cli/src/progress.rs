@@ -1,9 +1,9 @@
 //! Progress of long work, on standard error and only on a terminal.
 //!
 //! A bar appears when the work has run for a second, so that short commands stay quiet, and vanishes at the end. Callers
-//! report a position as often as they like; drawing is limited to ten times a second.
+//! report as often as they like, from any thread; drawing is limited to ten times a second.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -16,7 +16,7 @@ const DRAWS_PER_SECOND: u8 = 10;
 pub(crate) struct Progress {
     bar: ProgressBar,
     begun: Instant,
-    shown: Cell<bool>,
+    shown: AtomicBool,
 }
 
 impl Progress {
@@ -45,21 +45,29 @@ impl Progress {
         Self {
             bar,
             begun: Instant::now(),
-            shown: Cell::new(false),
+            shown: AtomicBool::new(false),
         }
     }
 
     pub(crate) fn set(&self, position: u64) {
-        if !self.shown.get() {
-            if self.begun.elapsed() < PATIENCE {
-                return;
-            }
-            self.shown.set(true);
-            // Hidden by itself where standard error is no terminal.
+        self.bar.set_position(position);
+        self.show_when_due();
+    }
+
+    pub(crate) fn add(&self, more: u64) {
+        self.bar.inc(more);
+        self.show_when_due();
+    }
+
+    fn show_when_due(&self) {
+        if !self.shown.load(Ordering::Relaxed)
+            && self.begun.elapsed() >= PATIENCE
+            && !self.shown.swap(true, Ordering::Relaxed)
+        {
+            // Stays hidden where standard error is no terminal.
             self.bar
                 .set_draw_target(ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND));
         }
-        self.bar.set_position(position);
     }
 }
 
