@@ -19,6 +19,8 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod db;
+mod demo;
 mod failure;
 mod latency;
 mod memory;
@@ -34,6 +36,51 @@ mod zipf;
 
 use std::process::ExitCode;
 
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use crate::args::{Cli, Command};
+use crate::failure::{Failure, Kind, Result, Verdict};
+use crate::output::Output;
+
 fn main() -> ExitCode {
-    ExitCode::SUCCESS
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return explain(&error),
+    };
+    let mut output = Output::new(cli.json);
+    match run(&cli, &mut output) {
+        Ok(verdict) => verdict.into(),
+        Err(failure) => {
+            if let Failure::Said { kind, message } = &failure {
+                Output::failure(cli.json, *kind, message);
+            }
+            failure.exit_code()
+        }
+    }
+}
+
+fn run(cli: &Cli, output: &mut Output) -> Result<Verdict> {
+    let verdict = match &cli.command {
+        Command::Db(command) => db::run(command, output),
+        Command::Demo(args) => demo::run(args, output),
+    };
+    // Rows that were made before a failure are worth having.
+    let flushed = output.flush();
+    let verdict = verdict?;
+    flushed?;
+    Ok(verdict)
+}
+
+/// Prints a help text, or what is wrong with the command line.
+fn explain(error: &clap::Error) -> ExitCode {
+    let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    if !asked_for && std::env::args_os().any(|argument| argument == "--json") {
+        let rendered = error.render().to_string();
+        let message = rendered.strip_prefix("error: ").unwrap_or(&rendered);
+        Output::failure(true, Kind::Usage, message.trim_end());
+    } else if error.print().is_err() {
+        // Nobody is there to read it.
+    }
+    ExitCode::from(if asked_for { 0 } else { 2 })
 }

@@ -70,8 +70,13 @@ impl Output {
             // The exit code tells what could not be written.
             drop(written);
         }
-        let _ = writeln!(io::stderr(), "error: {message}");
+        note(&format!("error: {message}"));
     }
+}
+
+/// Tells the user something on standard error; if nobody listens, so be it.
+pub(crate) fn note(message: &str) {
+    let _ = writeln!(io::stderr(), "{message}");
 }
 
 /// A table for people: columns padded to their widest cell, the first to the left, the others to the right.
