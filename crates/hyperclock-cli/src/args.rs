@@ -58,9 +58,9 @@ pub(crate) struct Target {
     #[arg(long, value_name = "DIR")]
     pub(crate) db: PathBuf,
 
-    /// Column family to read.
-    #[arg(long, value_name = "NAME", default_value = "default")]
-    pub(crate) cf: String,
+    /// Column family to read [default: `default`; for `stats`, all].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cf: Option<String>,
 
     /// Read every column family, in the order of their ids.
     #[arg(long, conflicts_with = "cf")]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hyperclock::BlockCache;
 use hyperclock_sst::{
-    Comparator, Db, DbIter, DbOptions, Error, PinnedSlice, ReadOptions, comparator_by_name,
+    BlockReads, Comparator, Db, DbIter, DbOptions, Error, PinnedSlice, ReadOptions, comparator_by_name,
 };
 
 use crate::args::Target;
@@ -13,6 +13,9 @@ use crate::failure::{Failure, Kind, Result};
 
 /// The file that makes a folder a database.
 const CURRENT: &str = "CURRENT";
+
+/// The column family that every database has.
+const DEFAULT_FAMILY: &str = "default";
 
 pub(crate) struct Session {
     db: Db,
@@ -52,13 +55,23 @@ enum Choice<'a> {
 impl Session {
     /// Opens the database of the command line with a cache of its own.
     pub(crate) fn open(target: &Target) -> Result<Self> {
-        let choice = if target.all_cf { Choice::All } else { Choice::Named(&target.cf) };
+        let choice = match &target.cf {
+            _ if target.all_cf => Choice::All,
+            Some(name) => Choice::Named(name),
+            None => Choice::Named(DEFAULT_FAMILY),
+        };
+        Self::open_with(&target.db, target.cache_size, choice)
+    }
+
+    /// The same for a command about the whole database: all column families, unless one was named.
+    pub(crate) fn open_all_unless_named(target: &Target) -> Result<Self> {
+        let choice = target.cf.as_deref().map_or(Choice::All, Choice::Named);
         Self::open_with(&target.db, target.cache_size, choice)
     }
 
     /// Opens a database for reads of its default column family.
     pub(crate) fn open_default(directory: &Path, cache_size: usize) -> Result<Self> {
-        Self::open_with(directory, cache_size, Choice::Named("default"))
+        Self::open_with(directory, cache_size, Choice::Named(DEFAULT_FAMILY))
     }
 
     fn open_with(directory: &Path, cache_size: usize, choice: Choice<'_>) -> Result<Self> {
@@ -78,7 +91,7 @@ impl Session {
             .capacity(cache_size)
             .build()
             .map_err(|error| Failure::unavailable(format!("cannot make a block cache of --cache-size {cache_size}: {error}")))?;
-        let db = Db::open_read_only(directory, DbOptions::new(cache.clone()))?;
+        let db = Db::open_read_only(directory, &DbOptions::new(cache.clone()))?;
         let chosen: Vec<_> = match choice {
             Choice::All => db.column_families().iter().collect(),
             Choice::Named(name) => db.column_family(name).into_iter().collect(),
@@ -121,7 +134,7 @@ impl Session {
     }
 
     pub(crate) fn multi_get(&self, family: &Family, keys: &[&[u8]]) -> Result<Vec<Option<PinnedSlice>>> {
-        self.db.multi_get(family.id, keys).into_iter().map(|value| Ok(value?)).collect()
+        self.db.multi_get(family.id, keys)?.into_iter().map(|value| Ok(value?)).collect()
     }
 
     pub(crate) fn iter(&self, family: &Family, fill_cache: bool) -> Result<DbIter<'_>> {
@@ -129,10 +142,10 @@ impl Session {
         Ok(self.db.iter(family.id, &read)?)
     }
 
-    /// Everything that was read so far.
+    /// Everything that was read since the tables were opened.
     pub(crate) fn reads(&self) -> Reads {
-        let counters = self.db.counters();
-        Reads { blocks: counters.block_reads_total(), bytes: counters.bytes_read() }
+        let BlockReads { blocks, bytes, .. } = self.db.counters().reads_after_open();
+        Reads { blocks, bytes }
     }
 }
 
