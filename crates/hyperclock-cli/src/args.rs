@@ -328,9 +328,6 @@ mod tests {
             (read.keys, read.distribution),
             (1_000_000, Distribution::Zipf(0.99))
         );
-        assert_eq!(
-            (read.target.cf.as_str(), read.target.cache_size),
-            ("default", 32 << 20)
-        );
+        assert_eq!((read.target.cf, read.target.cache_size), (None, 32 << 20));
     }
 }

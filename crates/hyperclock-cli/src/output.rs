@@ -4,6 +4,7 @@
 //! `--json` a command calls [`Output::object`] once, at its end, and nothing else; a failure is an object too, so that a program
 //! that reads the output always finds one.
 
+use std::fmt::Write as _;
 use std::io::{self, BufWriter, Stdout, Write};
 
 use serde::Serialize;
@@ -102,9 +103,9 @@ impl Table {
             let mut line = String::new();
             for (column, (cell, &width)) in row.iter().zip(&widths).enumerate() {
                 if column == 0 {
-                    line.push_str(&format!("{cell:<width$}"));
+                    let _ = write!(line, "{cell:<width$}");
                 } else {
-                    line.push_str(&format!("  {cell:>width$}"));
+                    let _ = write!(line, "  {cell:>width$}");
                 }
             }
             writeln!(out, "{}", line.trim_end())?;

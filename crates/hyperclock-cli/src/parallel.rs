@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn streamed_parts_keep_their_order_whatever_their_size() {
-        let rows = |part: usize| if part % 2 == 0 { 3 } else { 40_000 };
+        let rows = |part: usize| if part.is_multiple_of(2) { 3 } else { 40_000 };
         let row = |part: usize, row: usize| format!("{part} {row}\n");
         let expected: String = (0..5)
             .flat_map(|part| (0..rows(part)).map(move |n| row(part, n)))

@@ -81,12 +81,21 @@ pub(crate) fn show_count(count: u64) -> String {
     let digits = count.to_string();
     let mut shown = String::with_capacity(digits.len() + digits.len() / 3);
     for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position) % 3 == 0 {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
             shown.push(',');
         }
         shown.push(digit);
     }
     shown
+}
+
+/// A rate for a person, without its fraction.
+#[expect(
+    clippy::cast_sign_loss,
+    reason = "rates are not negative, and would show as 0 if they were"
+)]
+pub(crate) fn show_rate(rate: f64) -> String {
+    show_count(rate.round() as u64)
 }
 
 /// A latency for a person.

@@ -174,7 +174,7 @@ mod tests {
             write_tsv_value(&mut out, value).unwrap();
             String::from_utf8(out).unwrap()
         };
-        assert_eq!(shown(&[0x5A; 100_000]), "len:100000:byte:5A");
+        assert_eq!(shown(&vec![0x5A; 100_000]), "len:100000:byte:5A");
         assert_eq!(shown(&[0x0A; 4097]), "len:4097:byte:0A");
         assert_eq!(shown(&[0x5A; 4096]), "5A".repeat(4096));
         let mut mixed = vec![0x5A; 5000];

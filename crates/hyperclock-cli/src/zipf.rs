@@ -100,6 +100,7 @@ impl Zipf {
         }
     }
 
+    #[expect(clippy::cast_sign_loss, reason = "ranks are clamped to 1 and above")]
     pub(crate) fn draw(&self, random: &mut Random) -> u64 {
         loop {
             let area = self.low + random.unit() * (self.high - self.low);

@@ -12,7 +12,7 @@ use crate::output::Table;
 use crate::progress::Progress;
 use crate::random::Random;
 use crate::sample::{RankedKeys, Reservoir};
-use crate::sizes::{show_count, show_latency, show_size};
+use crate::sizes::{show_count, show_latency, show_rate, show_size};
 use crate::workload::{Measured, Workload, ratio};
 
 /// The roles under which the reader keeps blocks.
@@ -32,7 +32,7 @@ pub(crate) fn sample(session: &Session, capacity: usize, random: &mut Random) ->
     let progress = Progress::open("sampling", "keys");
     let mut reservoir = Reservoir::new(capacity);
     for (index, family) in session.families().iter().enumerate() {
-        let mut rows = session.iter(family, false)?;
+        let mut rows = session.rows(family, false)?;
         rows.seek_to_first()?;
         while rows.valid() {
             reservoir.offer(index as u32, rows.key(), random);
@@ -79,7 +79,9 @@ impl Measurement {
         let families = session.families();
         let (stats, reads) = (session.cache().stats(), session.reads());
         let measured = workload.run(keys, doing, |family, key| {
-            Ok(session.get(&families[family as usize], key)?.map(|value| value.len()))
+            Ok(session
+                .get(&families[family as usize], key)?
+                .map(|value| value.len()))
         })?;
         Ok(Self {
             measured,
@@ -137,11 +139,23 @@ impl Measurement {
             show_count(self.measured.reads),
             format!("in {:.2} s", self.measured.elapsed.as_secs_f64()),
         ]);
-        table.row(["reads per second".to_owned(), show_count(self.measured.reads_per_second() as u64)]);
+        table.row([
+            "reads per second".to_owned(),
+            show_rate(self.measured.reads_per_second()),
+        ]);
         table.row(["found".to_owned(), percent(self.measured.found_ratio())]);
-        table.row(["latency p50".to_owned(), show_latency(latencies.quantile(0.5))]);
-        table.row(["latency p99".to_owned(), show_latency(latencies.quantile(0.99))]);
-        table.row(["latency p99.9".to_owned(), show_latency(latencies.quantile(0.999))]);
+        table.row([
+            "latency p50".to_owned(),
+            show_latency(latencies.quantile(0.5)),
+        ]);
+        table.row([
+            "latency p99".to_owned(),
+            show_latency(latencies.quantile(0.99)),
+        ]);
+        table.row([
+            "latency p99.9".to_owned(),
+            show_latency(latencies.quantile(0.999)),
+        ]);
         table.row(["latency max".to_owned(), show_latency(latencies.longest())]);
         table.row(["cache hits".to_owned(), percent(self.hit_ratio())]);
         for role in &self.roles {
@@ -156,7 +170,10 @@ impl Measurement {
             show_count(self.reads.blocks),
             show_size(self.reads.bytes),
         ]);
-        table.row(["bytes returned".to_owned(), show_size(self.measured.bytes_returned)]);
+        table.row([
+            "bytes returned".to_owned(),
+            show_size(self.measured.bytes_returned),
+        ]);
         table.row([
             "cache usage".to_owned(),
             show_size(self.cache_usage as u64),

@@ -29,6 +29,23 @@ struct Range<'a> {
     reverse: bool,
 }
 
+impl<'a> Range<'a> {
+    fn read(args: &'a ScanArgs, form: Form) -> Result<Self> {
+        let key = |text: &'a Option<String>| {
+            text.as_deref()
+                .map(|text| form.read(text))
+                .transpose()
+                .map_err(Failure::usage)
+        };
+        Ok(Self {
+            from: key(&args.from)?,
+            to: key(&args.to)?,
+            limit: args.limit.unwrap_or(u64::MAX),
+            reverse: args.reverse,
+        })
+    }
+}
+
 #[derive(Serialize)]
 struct Report {
     rows: u64,
@@ -46,24 +63,22 @@ struct FamilyReport {
 
 pub(super) fn run(args: &ScanArgs, output: &mut Output) -> Result<Verdict> {
     let form = Form::new(args.hex);
-    let read = |key: &'_ Option<String>| -> Result<Option<Cow<'_, [u8]>>> {
-        key.as_deref().map(|key| form.read(key)).transpose().map_err(Failure::usage)
-    };
-    let range = Range {
-        from: read(&args.from)?,
-        to: read(&args.to)?,
-        limit: args.limit.unwrap_or(u64::MAX),
-        reverse: args.reverse,
-    };
+    let range = Range::read(args, form)?;
     let session = Session::open(&args.target)?;
     let families = session.families();
     // Rows that scroll by are progress enough.
-    let progress = (output.json() || !io::stdout().is_terminal())
-        .then(|| Progress::open("scanning", "rows"));
+    let progress =
+        (output.json() || !io::stdout().is_terminal()).then(|| Progress::open("scanning", "rows"));
 
     if output.json() {
         let counted = parallel::map(families.len(), args.target.threads, |part| {
-            scan(&session, &families[part], &range, progress.as_ref(), |_, _| Ok(()))
+            scan(
+                &session,
+                &families[part],
+                &range,
+                progress.as_ref(),
+                |_, _| Ok(()),
+            )
         })?;
         output.object(&Report {
             rows: counted.iter().map(|family| family.rows).sum(),
@@ -117,7 +132,7 @@ fn scan(
     mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>,
 ) -> Result<FamilyReport> {
     let before = |key: &[u8], bound: &[u8]| family.comparator.compare(key, bound) == Ordering::Less;
-    let mut rows = session.iter(family, false)?;
+    let mut rows = session.rows(family, false)?;
     match (range.reverse, &range.from, &range.to) {
         (false, Some(from), _) => rows.seek(from)?,
         (false, None, _) => rows.seek_to_first()?,
@@ -130,7 +145,11 @@ fn scan(
             }
         }
     }
-    let mut report = FamilyReport { name: family.name.clone(), rows: 0, bytes: 0 };
+    let mut report = FamilyReport {
+        name: family.name.clone(),
+        rows: 0,
+        bytes: 0,
+    };
     while rows.valid() && report.rows < range.limit {
         let key = rows.key();
         let past = match (range.reverse, &range.from, &range.to) {
@@ -150,7 +169,11 @@ fn scan(
         {
             progress.add(STEP);
         }
-        if range.reverse { rows.prev()? } else { rows.next()? }
+        if range.reverse {
+            rows.prev()?;
+        } else {
+            rows.next()?;
+        }
     }
     Ok(report)
 }
