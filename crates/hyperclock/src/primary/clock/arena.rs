@@ -1,0 +1,277 @@
+//! A growing array whose elements never move and whose memory is never given to another purpose while it lives.
+//!
+//! Segments double in size: segment 0 and 1 have [`FIRST`] elements, segment k has `FIRST << (k - 1)`. An index is
+//! turned into a segment and an offset by one count of leading zeros. Fresh memory is zeroed, and all-zero is a valid,
+//! empty element; where the platform hands out zero pages, elements that were never touched cost nothing.
+//!
+//! A1. The pointer of a segment goes from null to its memory once; the memory stays until the arena is dropped.
+//! A2. An index below `reserved` has its segment.
+
+use crate::primitive::{Atomic64, AtomicPtr, MODEL};
+use std::ptr::NonNull;
+
+/// Elements of the first segment.
+pub(crate) const FIRST: usize = if MODEL { 4 } else { 64 };
+/// Enough segments for 2^32 elements.
+const SEGMENTS: usize = if MODEL { 4 } else { 27 };
+
+/// An element type of an [`Arena`].
+///
+/// # Safety
+/// All-zero bytes are a valid value, and dropping a value does nothing.
+pub(crate) unsafe trait Element: Sized + Sync {
+    /// The all-zero element, for model checkers, whose atomics are not plain memory.
+    #[cfg(any(loom, shuttle))]
+    fn zero() -> Self;
+    /// The word that links free elements; any thread may overwrite it while the element is free.
+    fn link(&self) -> &Atomic64;
+}
+
+/// See the module documentation.
+#[derive(Debug)]
+pub(crate) struct Arena<T: Element> {
+    /// Read by every lookup, written a few times in a table's life: on lines of their own.
+    segments: [AtomicPtr<T>; SEGMENTS],
+    writers: Writers,
+}
+
+/// What inserts and evictions write.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Writers {
+    /// Elements handed out by `fresh`.
+    used: Atomic64,
+    free: FreeList,
+}
+
+/// The memory for another segment could not be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OutOfMemory;
+
+const fn locate(index: usize) -> (usize, usize) {
+    let units = index / FIRST;
+    if units == 0 {
+        (0, index)
+    } else {
+        let k = (usize::BITS - units.leading_zeros()) as usize;
+        (k, index - (FIRST << (k - 1)))
+    }
+}
+
+const fn segment_len(segment: usize) -> usize {
+    if segment == 0 { FIRST } else { FIRST << (segment - 1) }
+}
+
+impl<T: Element> Arena<T> {
+    pub(crate) fn new() -> Self {
+        Self {
+            segments: std::array::from_fn(|_| AtomicPtr::null()),
+            writers: Writers { used: Atomic64::new(0), free: FreeList::new() },
+        }
+    }
+
+    /// The element at `index`.
+    ///
+    /// # Panics
+    /// When no segment covers `index`.
+    #[inline]
+    pub(crate) fn get(&self, index: u32) -> &T {
+        let (segment, offset) = locate(index as usize);
+        // Acquire pairs with `reserve`: the segment's memory is zeroed.
+        let base = NonNull::new(self.segments[segment].load_acquire());
+        let base = base.expect("an index that was handed out has its segment");
+        // SAFETY: by A1 the segment has `segment_len(segment)` elements, and `locate` gives an offset below that.
+        unsafe { base.add(offset).as_ref() }
+    }
+
+    /// Makes sure that `index` has its segment.
+    pub(crate) fn reserve(&self, index: u32) -> Result<(), OutOfMemory> {
+        let segment = locate(index as usize).0;
+        let slot = self.segments.get(segment).ok_or(OutOfMemory)?;
+        // Acquire: as in `get`.
+        if !slot.load_acquire().is_null() {
+            return Ok(());
+        }
+        let memory = memory::allocate::<T>(segment_len(segment)).ok_or(OutOfMemory)?;
+        if slot.set_once(memory.as_ptr()).is_err() {
+            // SAFETY: this call allocated it with this length, and nobody else has seen it.
+            unsafe { memory::free(memory, segment_len(segment)) };
+        }
+        Ok(())
+    }
+
+    /// Takes a free element; the caller becomes its owner.
+    pub(crate) fn take(&self) -> Option<u32> {
+        self.writers.free.pop(self)
+    }
+
+    /// Takes an element that was never used; the caller becomes its owner.
+    pub(crate) fn fresh(&self) -> Result<u32, OutOfMemory> {
+        // Relaxed: the count only hands out indices. The first `reserve` keeps a failing allocation from using them up;
+        // an index that is lost to a failure in between costs an element, not correctness.
+        self.reserve(self.len())?;
+        let index = u32::try_from(self.writers.used.add_relaxed(1)).map_err(|_| OutOfMemory)?;
+        self.reserve(index)?;
+        Ok(index)
+    }
+
+    /// Gives an element to the free list; the caller must own it.
+    pub(crate) fn give(&self, index: u32) {
+        self.writers.free.push(self, index);
+    }
+
+    /// Elements ever handed out.
+    pub(crate) fn len(&self) -> u32 {
+        u32::try_from(self.writers.used.load_relaxed()).unwrap_or(u32::MAX)
+    }
+
+    /// The element at `index`, or none where memory was never reserved.
+    pub(crate) fn try_get(&self, index: u32) -> Option<&T> {
+        let (segment, _) = locate(index as usize);
+        // Acquire: as in `get`.
+        (!self.segments.get(segment)?.load_acquire().is_null()).then(|| self.get(index))
+    }
+
+    /// Bytes of all segments.
+    pub(crate) fn bytes(&self) -> usize {
+        let reserved = (0..SEGMENTS).filter(|&s| !self.segments[s].load_relaxed().is_null());
+        reserved.map(|s| segment_len(s) * size_of::<T>()).sum()
+    }
+
+    /// Walks the free list; only when no other thread uses the arena.
+    pub(crate) fn free_indices(&self) -> Vec<u32> {
+        let mut found = Vec::new();
+        let mut next = Head(self.writers.free.0.load_acquire()).index();
+        while let Some(index) = next {
+            found.push(index);
+            if found.len() > self.len() as usize {
+                break;
+            }
+            next = decode(self.get(index).link().load_relaxed());
+        }
+        found
+    }
+}
+
+impl<T: Element> Drop for Arena<T> {
+    fn drop(&mut self) {
+        for (segment, pointer) in self.segments.iter().enumerate() {
+            if let Some(memory) = NonNull::new(pointer.load_acquire()) {
+                // SAFETY: A1: allocated by `reserve` with this length, and nobody can use the arena any more.
+                unsafe { memory::free(memory, segment_len(segment)) };
+            }
+        }
+    }
+}
+
+/// A lock-free stack of free elements (Treiber's), with a counter against reuse in between (ABA).
+///
+/// A pop reads the link of an element that another thread may have taken meanwhile; elements are type-stable, so that
+/// is a stale number, and the counter makes the exchange fail.
+#[derive(Debug)]
+struct FreeList(Atomic64);
+
+/// `count << 32 | (index + 1)`, 0 for the end.
+#[derive(Clone, Copy)]
+struct Head(u64);
+
+impl Head {
+    fn index(self) -> Option<u32> {
+        decode(self.0 & u64::from(u32::MAX))
+    }
+
+    fn following(self, link: u64) -> Self {
+        Self((self.0 >> 32).wrapping_add(1) << 32 | link)
+    }
+}
+
+fn decode(link: u64) -> Option<u32> {
+    (link as u32).checked_sub(1)
+}
+
+impl FreeList {
+    fn new() -> Self {
+        Self(Atomic64::new(0))
+    }
+
+    fn push<T: Element>(&self, arena: &Arena<T>, index: u32) {
+        let mut head = self.0.load_relaxed();
+        loop {
+            arena.get(index).link().store_relaxed(head & u64::from(u32::MAX));
+            // Release pairs with the acquire in `pop`: the link, and what the last owner did with the element.
+            match self.0.cas_release(head, Head(head).following(u64::from(index) + 1).0) {
+                Ok(_) => return,
+                Err(found) => head = found,
+            }
+        }
+    }
+
+    fn pop<T: Element>(&self, arena: &Arena<T>) -> Option<u32> {
+        loop {
+            // Acquire pairs with `push`: the link of the first element.
+            let head = self.0.load_acquire();
+            let index = Head(head).index()?;
+            let link = arena.get(index).link().load_relaxed() & u64::from(u32::MAX);
+            if self.0.cas_acquire(head, Head(head).following(link).0) {
+                return Some(index);
+            }
+        }
+    }
+}
+
+#[cfg(not(any(loom, shuttle)))]
+mod memory {
+    use super::Element;
+    use std::alloc::{Layout, alloc_zeroed, dealloc};
+    use std::ptr::NonNull;
+
+    pub(super) fn allocate<T: Element>(len: usize) -> Option<NonNull<T>> {
+        let layout = Layout::array::<T>(len).ok().filter(|layout| layout.size() > 0)?;
+        // SAFETY: the layout is not empty. `Element` says that zeroed memory is a valid array of T.
+        NonNull::new(unsafe { alloc_zeroed(layout) }.cast())
+    }
+
+    /// # Safety
+    /// `memory` came from `allocate` with the same `len` and is not used any more.
+    pub(super) unsafe fn free<T: Element>(memory: NonNull<T>, len: usize) {
+        if let Ok(layout) = Layout::array::<T>(len) {
+            // SAFETY: the caller's promise; the layout is the one of `allocate`.
+            unsafe { dealloc(memory.as_ptr().cast(), layout) };
+        }
+    }
+}
+
+#[cfg(any(loom, shuttle))]
+mod memory {
+    use super::Element;
+    use std::ptr::NonNull;
+
+    pub(super) fn allocate<T: Element>(len: usize) -> Option<NonNull<T>> {
+        let boxed: Box<[T]> = (0..len).map(|_| T::zero()).collect();
+        NonNull::new(Box::into_raw(boxed).cast())
+    }
+
+    /// # Safety
+    /// `memory` came from `allocate` with the same `len` and is not used any more.
+    pub(super) unsafe fn free<T: Element>(memory: NonNull<T>, len: usize) {
+        // SAFETY: the caller's promise: this is the box of `allocate`.
+        drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(memory.as_ptr(), len)) });
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_index_has_its_own_place() {
+        let mut expected = 0;
+        for segment in 0..20 {
+            for offset in [0, segment_len(segment) - 1] {
+                assert_eq!(locate(expected + offset), (segment, offset));
+            }
+            expected += segment_len(segment);
+        }
+        assert!(locate(u32::MAX as usize).0 < SEGMENTS);
+    }
+}

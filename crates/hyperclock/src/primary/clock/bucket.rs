@@ -1,0 +1,220 @@
+//! A bucket: one cache line with the places of up to seven entries, and a chain of further lines when it is full.
+//!
+//! A *cell* is one word: 32 bits of the key's hash (the tag) and the number of the slot that holds the entry. A lookup
+//! reads the line, and goes to a slot only where the tag fits, so a hit touches one bucket line and one slot.
+//!
+//! The *control* word of a chain's first bucket:
+//!
+//! ```text
+//!  63 .. 32          31 .. 7     6 .. 1   0
+//! +-----------------+-----------+--------+------+
+//! | overflow bucket |  version  | depth  | LOCK |
+//! +-----------------+-----------+--------+------+
+//! ```
+//!
+//! B1. Only the holder of LOCK changes cells, control words, and the state of linked slots from visible to anything.
+//! B2. An entry of a chain sits in one cell until it is unlinked. The exceptions, a split that moves it to another
+//!     chain and a move from an overflow bucket into a hole, go in this order: write the copy, change the control word
+//!     (depth or version), clear the original. Each step is a release and a reader loads cells with acquire; so a reader
+//!     that misses the entry because it read the new place too early and the old one too late sees another control word
+//!     afterwards than before, and looks again.
+//! B3. `depth` says how many bits of the hash (beyond [`INITIAL_DEPTH`]) all entries of the chain share.
+
+use super::arena::Element;
+use crate::primitive::{Atomic64, MODEL, yield_now};
+
+/// Cells of a bucket: with the control word they fill a cache line.
+pub(crate) const CELLS: usize = if MODEL { 2 } else { 7 };
+/// log2 of the number of buckets that a table starts with.
+pub(crate) const INITIAL_DEPTH: u32 = if MODEL { 0 } else { 4 };
+
+const LOCK: u64 = 1;
+const DEPTH_SHIFT: u32 = 1;
+const DEPTH_MASK: u64 = 0x3f << DEPTH_SHIFT;
+const VERSION_ONE: u64 = 1 << 7;
+const VERSION_MASK: u64 = 0x1ff_ffff << 7;
+const OVERFLOW_SHIFT: u32 = 32;
+
+/// One cache line of cells.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Bucket {
+    control: Atomic64,
+    pub(crate) cells: [Atomic64; CELLS],
+}
+
+// SAFETY: all fields are atomic words, for which zero is a value, and need no drop.
+unsafe impl Element for Bucket {
+    #[cfg(any(loom, shuttle))]
+    fn zero() -> Self {
+        Self { control: Atomic64::new(0), cells: std::array::from_fn(|_| Atomic64::new(0)) }
+    }
+
+    /// The control word links free overflow buckets: a reader that still looks at one finds no overflow in its upper
+    /// half, and empty cells.
+    fn link(&self) -> &Atomic64 {
+        &self.control
+    }
+}
+
+/// A value of the control word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Control(u64);
+
+impl Control {
+    /// Bits of the hash that place the chain's entries (B3).
+    #[inline]
+    pub(crate) const fn depth(self) -> u32 {
+        ((self.0 & DEPTH_MASK) >> DEPTH_SHIFT) as u32 + INITIAL_DEPTH
+    }
+
+    #[inline]
+    pub(crate) const fn overflow(self) -> Option<u32> {
+        ((self.0 >> OVERFLOW_SHIFT) as u32).checked_sub(1)
+    }
+
+    /// Whether the chain was rearranged between two looks (B2).
+    #[inline]
+    pub(crate) const fn same_chain(self, later: Self) -> bool {
+        (self.0 ^ later.0) & !LOCK == 0
+    }
+
+    const fn bump(self) -> Self {
+        Self(self.0 & !VERSION_MASK | self.0.wrapping_add(VERSION_ONE) & VERSION_MASK)
+    }
+
+    pub(crate) const fn with_depth(self, depth: u32) -> Self {
+        Self(self.0 & !DEPTH_MASK | (depth.saturating_sub(INITIAL_DEPTH) as u64) << DEPTH_SHIFT).bump()
+    }
+
+    pub(crate) const fn with_overflow(self, bucket: Option<u32>) -> Self {
+        let link = match bucket {
+            Some(index) => index as u64 + 1,
+            None => 0,
+        };
+        Self(self.0 & !(u64::MAX << OVERFLOW_SHIFT) | link << OVERFLOW_SHIFT).bump()
+    }
+
+    /// The same chain, with another version: something moved inside it.
+    pub(crate) const fn moved(self) -> Self {
+        self.bump()
+    }
+}
+
+/// A cell's content.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Cell(pub(crate) u64);
+
+impl Cell {
+    pub(crate) const EMPTY: Self = Self(0);
+
+    pub(crate) const fn new(tag: u32, slot: u32) -> Self {
+        Self((tag as u64) << 32 | (slot as u64 + 1))
+    }
+
+    /// The slot, if the cell is in use.
+    #[inline]
+    pub(crate) const fn slot(self) -> Option<u32> {
+        (self.0 as u32).checked_sub(1)
+    }
+
+    /// The slot, if the cell is in use and has this tag.
+    #[inline]
+    pub(crate) const fn slot_tagged(self, tag: u32) -> Option<u32> {
+        if (self.0 >> 32) as u32 == tag { self.slot() } else { None }
+    }
+
+    pub(crate) const fn tag(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+}
+
+impl Bucket {
+    /// A reader's look at the control word.
+    #[inline]
+    pub(crate) fn control(&self) -> Control {
+        // Acquire pairs with `set_control`: a depth comes with the length of the table that explains it.
+        Control(self.control.load_acquire())
+    }
+
+    /// A reader's look at a cell.
+    #[inline]
+    pub(crate) fn cell(&self, index: usize) -> Cell {
+        // Acquire pairs with `set_cell` (B2).
+        Cell(self.cells[index].load_acquire())
+    }
+
+    /// Writes a cell, under the lock.
+    pub(crate) fn set_cell(&self, index: usize, cell: Cell) {
+        // Release: a copy before the control word that announces it, the control word before the clearing (B2).
+        self.cells[index].store_release(cell.0);
+    }
+
+    /// Changes the control word, under the lock.
+    pub(crate) fn set_control(&self, control: Control) {
+        // Release: as in `set_cell`. A plain store is enough: while the lock is held, others only set LOCK again.
+        self.control.store_release(control.0);
+    }
+
+    /// Prepares a bucket that only the caller can reach: locked, without entries.
+    pub(crate) fn prepare_locked(&self, depth: u32) {
+        self.control.store_relaxed(Control(LOCK).with_depth(depth).0);
+    }
+
+    /// Prepares an overflow bucket that only the caller can reach.
+    pub(crate) fn prepare_overflow(&self, next: Option<u32>) {
+        self.control.store_relaxed(Control(0).with_overflow(next).0);
+    }
+
+    /// Sets LOCK if it was clear.
+    pub(crate) fn try_lock(&self) -> bool {
+        // Acquire pairs with `unlock`: what earlier holders wrote.
+        self.control.or_acquire(LOCK) & LOCK == 0
+    }
+
+    /// Waits for LOCK. Holders do a bounded amount of work and never run a user's code.
+    pub(crate) fn lock(&self) {
+        let mut spins = 0_u32;
+        while !self.try_lock() {
+            spins += 1;
+            if MODEL || spins.is_multiple_of(32) {
+                yield_now();
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+    }
+
+    pub(crate) fn unlock(&self) {
+        // Release pairs with `try_lock`.
+        self.control.and_release(!LOCK);
+    }
+
+    pub(crate) fn is_locked(&self) -> bool {
+        self.control.load_relaxed() & LOCK != 0
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_is_one_cache_line() {
+        assert_eq!((size_of::<Bucket>(), align_of::<Bucket>()), (64, 64));
+    }
+
+    #[test]
+    fn control_fields_do_not_touch_each_other() {
+        let control = Control(LOCK).with_depth(37).with_overflow(Some(u32::MAX - 1));
+        assert_eq!((control.depth(), control.overflow(), control.0 & LOCK), (37, Some(u32::MAX - 1), LOCK));
+        let mut bumped = control;
+        for _ in 0..(1 << 25) {
+            bumped = bumped.moved();
+            assert!(!control.same_chain(bumped) || bumped == control);
+        }
+        assert_eq!(bumped, control, "the version wraps around within its field");
+        assert_eq!(control.with_overflow(None).overflow(), None);
+        assert!(Control(0).same_chain(Control(LOCK)));
+    }
+}

@@ -1,0 +1,482 @@
+//! One shard of the clock table: a linear-hashing index of buckets over an arena of slots.
+//!
+//! The index grows by splitting one chain at a time, so no operation ever moves more than one chain, and slots never
+//! move at all: a handle points to its slot for ever. With `len` buckets, 2^s the largest power of two in `len` and `h`
+//! the hash, an entry belongs to bucket `h mod 2^(s+1)` if that bucket exists, else to `h mod 2^s` (Litwin's linear
+//! hashing).
+//!
+//! T1. A visible entry is in exactly one cell of the chain that its hash belongs to (two during a move, see `bucket`).
+//! T2. A slot is in at most one of: a chain, the free list, the hands of one owner, the state *reclaimable*.
+//! T3. A lookup misses only if the entry was in no chain at some instant of the lookup: it reads the control word before
+//!     and after, and looks again if the chain was rearranged in between. It never waits: what makes it look again is a
+//!     completed step of another thread on this one chain.
+//! T4. `length` grows before the depth of the chain that was split, so that who sees the depth sees the new bucket.
+//!
+//! Cost: a hit reads one bucket line, one slot, and does one atomic add. An insert locks one chain (one atomic or, one
+//! atomic and), and splits at most two chains.
+
+use super::arena::{Arena, Element, OutOfMemory};
+use super::bucket::{Bucket, CELLS, Cell, INITIAL_DEPTH};
+use super::slot::Slot;
+use super::state::{Acquired, Word};
+use crate::key::HashedKey;
+use crate::primitive::{Atomic64, MODEL};
+
+/// Entries per bucket, in quarters, beyond which the index grows. A chain that waits for its split has up to twice the
+/// entries of one that was split, so the mean must leave room.
+const ENTRIES_PER_BUCKET_QUARTERS: u64 = if MODEL { 5 } else { 17 };
+/// Splits that one insert makes at most.
+const SPLITS_PER_INSERT: u32 = 2;
+/// Overflow buckets that a lookup follows before it starts again: a chain is never that long, so a reader that counts
+/// so many strayed into a chain that reused a bucket under its eyes.
+const LONGEST_CHAIN: u32 = 1 << 16;
+
+// SAFETY: all fields of a slot are atomic words and pointers, for which zero is a value, and need no drop.
+unsafe impl Element for Slot {
+    #[cfg(any(loom, shuttle))]
+    fn zero() -> Self {
+        Slot::empty()
+    }
+
+    fn link(&self) -> &Atomic64 {
+        Slot::link(self)
+    }
+}
+
+/// See the module documentation.
+#[derive(Debug)]
+pub(crate) struct Table {
+    /// Number of buckets.
+    length: Atomic64,
+    buckets: Arena<Bucket>,
+    overflow: Arena<Bucket>,
+    pub(super) slots: Arena<Slot>,
+    pub(super) counters: Counters,
+}
+
+/// Words that inserts, evictions and erases write.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(super) struct Counters {
+    /// Linked entries.
+    entries: Atomic64,
+    /// Slots that the clock hand has passed.
+    pub(super) hand: Atomic64,
+    /// Slots left behind by last holders of erased entries.
+    pub(super) reclaimable: Atomic64,
+    /// Taken by the thread that splits a chain.
+    growing: Atomic64,
+}
+
+/// What a lookup found.
+#[derive(Debug)]
+pub(crate) enum Lookup<'t> {
+    /// The entry, with a reference for the caller.
+    Hit(&'t Slot),
+    /// No entry has the key.
+    Miss,
+    /// The entry exists, but has too many references.
+    Saturated,
+}
+
+/// What a link attempt did.
+#[derive(Debug)]
+pub(crate) enum Linked<'t> {
+    /// The slot is linked and published.
+    New,
+    /// The key was there already; the caller has a reference to that entry and keeps its own slot.
+    Resident(&'t Slot),
+    /// The key was there already, with too many references; the caller keeps its own slot.
+    Saturated,
+    /// No memory for another overflow bucket; the caller keeps its own slot.
+    OutOfMemory,
+}
+
+/// A locked chain; unlocked when dropped.
+struct Chain<'t> {
+    table: &'t Table,
+    head: &'t Bucket,
+    index: u32,
+}
+
+impl Drop for Chain<'_> {
+    fn drop(&mut self) {
+        self.head.unlock();
+    }
+}
+
+/// A cell of a locked chain: its bucket and position.
+#[derive(Clone, Copy)]
+struct Place<'t> {
+    bucket: &'t Bucket,
+    position: usize,
+}
+
+#[inline]
+pub(super) const fn tag(key: HashedKey) -> u32 {
+    (key.0 >> 32) as u32
+}
+
+/// The bucket of `hash` among those whose entries share `depth` bits.
+#[inline]
+const fn home_at(hash: u64, depth: u32) -> u32 {
+    (hash & ((1 << depth) - 1)) as u32
+}
+
+/// The bucket of `hash` in an index of `length` buckets.
+#[inline]
+pub(super) const fn home(hash: u64, length: u64) -> u32 {
+    let depth = u64::BITS - 1 - length.leading_zeros();
+    let split = home_at(hash, depth + 1);
+    if (split as u64) < length { split } else { home_at(hash, depth) }
+}
+
+impl Table {
+    /// An empty table; `None` when there is no memory for it.
+    pub(crate) fn new() -> Result<Self, OutOfMemory> {
+        let table = Self {
+            length: Atomic64::new(1 << INITIAL_DEPTH),
+            buckets: Arena::new(),
+            overflow: Arena::new(),
+            slots: Arena::new(),
+            counters: Counters {
+                entries: Atomic64::new(0),
+                hand: Atomic64::new(0),
+                reclaimable: Atomic64::new(0),
+                growing: Atomic64::new(0),
+            },
+        };
+        table.buckets.reserve((1 << INITIAL_DEPTH) - 1)?;
+        Ok(table)
+    }
+
+    /// Linked entries.
+    pub(crate) fn entries(&self) -> u64 {
+        self.counters.entries.load_relaxed()
+    }
+
+    /// Bytes of buckets and slots.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.buckets.bytes() + self.overflow.bytes() + self.slots.bytes()
+    }
+
+    fn length(&self) -> u64 {
+        // Acquire pairs with the store in `split`: the new bucket is filled.
+        self.length.load_acquire()
+    }
+
+    /// Number of buckets, for `validate`.
+    pub(super) fn length_now(&self) -> u64 {
+        self.length()
+    }
+
+    /// The buckets of a chain, for `validate`.
+    pub(super) fn chain_at(&self, index: u32) -> Vec<&Bucket> {
+        // Not locked: nobody else is there, and it is not unlocked either.
+        std::mem::ManuallyDrop::new(Chain { table: self, head: self.buckets.get(index), index }).buckets().collect()
+    }
+
+    /// Overflow buckets in the free list, for `validate`.
+    pub(super) fn overflow_free(&self) -> usize {
+        self.overflow.free_indices().len()
+    }
+
+    /// Overflow buckets ever used, for `validate`.
+    pub(super) fn overflow_len(&self) -> usize {
+        self.overflow.len() as usize
+    }
+
+    /// Finds the entry and takes a reference. `gone` is called with each slot that became the caller's to free on the
+    /// way (S2).
+    #[inline]
+    pub(crate) fn lookup(&self, key: HashedKey, mut gone: impl FnMut(&Slot)) -> Lookup<'_> {
+        let tag = tag(key);
+        loop {
+            let index = home(key.0, self.length());
+            let head = self.buckets.get(index);
+            let control = head.control();
+            let mut bucket = head;
+            let mut next = control.overflow();
+            let mut followed = 0;
+            loop {
+                for position in 0..CELLS {
+                    if let Some(slot) = bucket.cell(position).slot_tagged(tag) {
+                        let slot = self.slots.get(slot);
+                        match slot.state.acquire() {
+                            Acquired::Reference if slot.key() == key => return Lookup::Hit(slot),
+                            // Another entry by now, or one with the same tag.
+                            Acquired::Reference => {
+                                if slot.state.undo_acquire() {
+                                    gone(slot);
+                                }
+                            }
+                            Acquired::Gone { ours } => {
+                                if ours {
+                                    gone(slot);
+                                }
+                            }
+                            Acquired::Saturated => return Lookup::Saturated,
+                        }
+                    }
+                }
+                let Some(overflow) = next else { break };
+                followed += 1;
+                if followed > LONGEST_CHAIN {
+                    break;
+                }
+                bucket = self.overflow.get(overflow);
+                next = bucket.control().overflow();
+            }
+            // T3, B2. A depth beyond what `length` said means that the entry may be in a bucket that we did not know.
+            let after = head.control();
+            if control.same_chain(after) && home_at(key.0, after.depth()) == index {
+                return Lookup::Miss;
+            }
+        }
+    }
+
+    /// Locks the chain of `hash`.
+    fn lock_chain(&self, hash: u64) -> Chain<'_> {
+        loop {
+            let index = home(hash, self.length());
+            let head = self.buckets.get(index);
+            head.lock();
+            let chain = Chain { table: self, head, index };
+            if chain.is_home_of(hash) {
+                return chain;
+            }
+        }
+    }
+
+    /// Locks the chain of `hash` unless another thread has it.
+    fn try_lock_chain(&self, hash: u64) -> Option<Chain<'_>> {
+        let index = home(hash, self.length());
+        let head = self.buckets.get(index);
+        head.try_lock().then_some(())?;
+        let chain = Chain { table: self, head, index };
+        chain.is_home_of(hash).then_some(chain)
+    }
+
+    /// Links a slot that the caller owns and filled with `key`, and publishes it as `word`; unless the key is resident.
+    pub(crate) fn link(&self, key: HashedKey, slot: u32, word: Word) -> Linked<'_> {
+        {
+            let chain = self.lock_chain(key.0);
+            if let Some((_, resident)) = chain.find(key) {
+                let resident = self.slots.get(resident);
+                return match resident.state.acquire() {
+                    Acquired::Reference => Linked::Resident(resident),
+                    Acquired::Gone { .. } | Acquired::Saturated => Linked::Saturated,
+                };
+            }
+            let Ok(place) = chain.vacant() else { return Linked::OutOfMemory };
+            self.slots.get(slot).state.publish(word);
+            place.bucket.set_cell(place.position, Cell::new(tag(key), slot));
+        }
+        let entries = self.counters.entries.add_relaxed(1) + 1;
+        self.grow(entries);
+        Linked::New
+    }
+
+    /// Unlinks the entry of `key`. The slot comes back if it is the caller's to free; otherwise its last holder will.
+    pub(crate) fn erase(&self, key: HashedKey) -> Option<Erased<'_>> {
+        let chain = self.lock_chain(key.0);
+        let (place, index) = chain.find(key)?;
+        let slot = self.slots.get(index);
+        let ours = slot.state.unlink();
+        chain.remove(place);
+        drop(chain);
+        self.counters.entries.sub_relaxed(1);
+        Some(Erased { slot, ours })
+    }
+
+    /// Takes an unreferenced entry out, if its state is still `seen` and its chain is not locked. The caller owns the
+    /// slot afterwards.
+    pub(super) fn evict(&self, index: u32, slot: &Slot, seen: Word) -> bool {
+        // The key may belong to another entry by now; then the cell is not found in its chain.
+        let Some(chain) = self.try_lock_chain(slot.key().0) else { return false };
+        let Some(place) = chain.find_slot(index) else { return false };
+        if !slot.state.claim(seen) {
+            return false;
+        }
+        chain.remove(place);
+        drop(chain);
+        self.counters.entries.sub_relaxed(1);
+        true
+    }
+
+    /// Splits chains while there are too many entries for the index, at most two of them.
+    fn grow(&self, entries: u64) {
+        for _ in 0..SPLITS_PER_INSERT {
+            let length = self.length.load_relaxed();
+            if entries * 4 <= length * ENTRIES_PER_BUCKET_QUARTERS || length >= u64::from(u32::MAX) {
+                return;
+            }
+            // One thread splits at a time; the others leave it to later inserts. Acquire pairs with the store below.
+            if !self.counters.growing.cas_acquire(0, 1) {
+                return;
+            }
+            let split = self.split();
+            self.counters.growing.store_release(0);
+            if split.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Splits the next chain. Called by one thread at a time.
+    fn split(&self) -> Result<(), OutOfMemory> {
+        let length = self.length.load_relaxed();
+        let depth = u64::BITS - 1 - length.leading_zeros();
+        let new_index = length as u32;
+        self.buckets.reserve(new_index)?;
+        let old_index = new_index - (1 << depth);
+        let old = self.buckets.get(old_index);
+        old.lock();
+        let old = Chain { table: self, head: old, index: old_index };
+        let new = self.buckets.get(new_index);
+        new.prepare_locked(depth + 1);
+        let new = Chain { table: self, head: new, index: new_index };
+        let moving = |slot: u32| self.slots.get(slot).key().0 >> depth & 1 == 1;
+        for place in old.places() {
+            let cell = place.cell();
+            if cell.slot().is_some_and(moving) {
+                let Ok(vacant) = new.vacant() else {
+                    new.abandon();
+                    return Err(OutOfMemory);
+                };
+                vacant.bucket.set_cell(vacant.position, cell);
+            }
+        }
+        // Release: with the length, the filled bucket (T4).
+        self.length.store_release(length + 1);
+        old.head.set_control(old.head.control().with_depth(depth + 1));
+        for place in old.places() {
+            if place.cell().slot().is_some_and(moving) {
+                place.bucket.set_cell(place.position, Cell::EMPTY);
+            }
+        }
+        old.compact();
+        Ok(())
+    }
+}
+
+/// An entry that `erase` unlinked.
+#[derive(Debug)]
+pub(crate) struct Erased<'t> {
+    /// Its slot.
+    pub(crate) slot: &'t Slot,
+    /// The entry had no references: the caller frees it.
+    pub(crate) ours: bool,
+}
+
+impl Place<'_> {
+    fn cell(self) -> Cell {
+        self.bucket.cell(self.position)
+    }
+}
+
+impl<'t> Chain<'t> {
+    fn is_home_of(&self, hash: u64) -> bool {
+        home_at(hash, self.head.control().depth()) == self.index
+    }
+
+    /// The buckets of the chain, first to last.
+    fn buckets(&self) -> impl Iterator<Item = &'t Bucket> + use<'t> {
+        let table = self.table;
+        std::iter::successors(Some(self.head), move |bucket| {
+            bucket.control().overflow().map(|next| table.overflow.get(next))
+        })
+    }
+
+    fn places(&self) -> impl Iterator<Item = Place<'t>> + use<'t> {
+        self.buckets().flat_map(|bucket| (0..CELLS).map(move |position| Place { bucket, position }))
+    }
+
+    fn find(&self, key: HashedKey) -> Option<(Place<'t>, u32)> {
+        let slots = &self.table.slots;
+        self.places().find_map(|place| {
+            let slot = place.cell().slot_tagged(tag(key))?;
+            (slots.get(slot).key() == key).then_some((place, slot))
+        })
+    }
+
+    fn find_slot(&self, slot: u32) -> Option<Place<'t>> {
+        self.places().find(|place| place.cell().slot() == Some(slot))
+    }
+
+    /// An empty cell, in a new overflow bucket if there is none.
+    fn vacant(&self) -> Result<Place<'t>, OutOfMemory> {
+        if let Some(place) = self.places().find(|place| place.cell() == Cell::EMPTY) {
+            return Ok(place);
+        }
+        let overflow = &self.table.overflow;
+        let index = overflow.take().map_or_else(|| overflow.fresh(), Ok)?;
+        let bucket = overflow.get(index);
+        let control = self.head.control();
+        bucket.prepare_overflow(control.overflow());
+        self.head.set_control(control.with_overflow(Some(index)));
+        Ok(Place { bucket, position: 0 })
+    }
+
+    /// Clears the cell of an entry that was unlinked or claimed.
+    fn remove(&self, place: Place<'t>) {
+        place.bucket.set_cell(place.position, Cell::EMPTY);
+        self.compact();
+    }
+
+    /// Moves entries from the first overflow bucket into holes of the others, and gives it back when it is empty.
+    fn compact(&self) {
+        while let Some(index) = self.head.control().overflow() {
+            let bucket = self.table.overflow.get(index);
+            let holes = self.places().filter(|p| !std::ptr::eq(p.bucket, bucket) && p.cell() == Cell::EMPTY);
+            let full = (0..CELLS).filter(|&position| bucket.cell(position) != Cell::EMPTY);
+            let moves: ([Option<(usize, Place<'t>)>; CELLS], usize) = {
+                let left = full.clone().count();
+                let mut pairs = full.zip(holes);
+                let moves = std::array::from_fn(|_| pairs.next());
+                let count = moves.iter().flatten().count();
+                (moves, left - count)
+            };
+            let (moves, left) = moves;
+            for (position, hole) in moves.iter().flatten() {
+                hole.bucket.set_cell(hole.position, bucket.cell(*position));
+            }
+            if moves.iter().any(Option::is_some) {
+                self.head.set_control(self.head.control().moved());
+            }
+            for (position, _) in moves.iter().flatten() {
+                bucket.set_cell(*position, Cell::EMPTY);
+            }
+            if left > 0 {
+                return;
+            }
+            self.head.set_control(self.head.control().with_overflow(bucket.control().overflow()));
+            self.table.overflow.give(index);
+        }
+    }
+
+    /// Empties a chain that nobody else can reach, and gives its overflow buckets back.
+    fn abandon(&self) {
+        for place in self.places() {
+            place.bucket.set_cell(place.position, Cell::EMPTY);
+        }
+        self.compact();
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn home_doubles_evenly() {
+        for length in 16..200_u64 {
+            for hash in 0..1000_u64 {
+                let now = home(hash, length);
+                assert!(u64::from(now) < length);
+                let next = home(hash, length + 1);
+                assert!(next == now || u64::from(next) == length, "only entries of the split chain move");
+            }
+        }
+    }
+}

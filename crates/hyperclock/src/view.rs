@@ -1,0 +1,258 @@
+//! Typed views: how an engine reads and fills the cache.
+
+use crate::block_cache::BlockCache;
+use crate::error::{InsertError, LoadError, TypeMismatch};
+use crate::handle::Handle;
+use crate::kind::{ErasedValue, Kind};
+use crate::primary::sealed::{Engine, Pin};
+use crate::primary::{Attributes, Clock, Found, Insertion, Primary};
+use crate::single_flight::Turn;
+use crate::stats::Event;
+use crate::{CacheKey, Priority, Role};
+use std::any::Any;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// A type whose values can live in a cache.
+pub trait CacheValue: Send + Sync + 'static {
+    /// The bytes that the value keeps alive, itself included. It must not change while the value is in the cache.
+    ///
+    /// There is no default: a cache is as honest about memory as this number.
+    fn charge(&self) -> usize;
+}
+
+/// A window on a cache for values of one type, under one role and priority.
+///
+/// Made by [`BlockCache::view`]; cheap to clone, and meant to be kept beside what reads through it. Views of several types
+/// share the cache; a key belongs to one type.
+pub struct View<V, P: Primary = Clock> {
+    cache: BlockCache<P>,
+    kind: Kind,
+    role: Role,
+    priority: Priority,
+    value: PhantomData<fn(V) -> V>,
+}
+
+impl<V, P: Primary> Clone for View<V, P> {
+    fn clone(&self) -> Self {
+        Self { cache: self.cache.clone(), value: PhantomData, ..*self }
+    }
+}
+
+impl<V, P: Primary> fmt::Debug for View<V, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("View")
+            .field("type", &std::any::type_name::<V>())
+            .field("role", &self.role)
+            .field("priority", &self.priority)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<V: CacheValue, P: Primary> View<V, P> {
+    pub(crate) fn new(cache: BlockCache<P>, role: Role) -> Self {
+        Self { cache, kind: Kind::of::<V>(), role, priority: Priority::default(), value: PhantomData }
+    }
+
+    /// The same view, inserting with `priority`.
+    #[must_use]
+    pub fn with_priority(mut self, priority: Priority) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// The role under which this view inserts and counts.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// The priority with which this view inserts.
+    pub fn priority(&self) -> Priority {
+        self.priority
+    }
+
+    /// The cache.
+    pub fn cache(&self) -> &BlockCache<P> {
+        &self.cache
+    }
+
+    /// Looks a key up.
+    ///
+    /// Never waits for another thread. A hit costs one atomic add, and another one when the handle is dropped. An entry
+    /// that has 2^22 handles already is a miss, counted as `saturated`.
+    #[inline]
+    pub fn get(&self, key: &CacheKey) -> Result<Option<Handle<V, P>>, TypeMismatch> {
+        match self.cache.engine().lookup(*key) {
+            Found::Hit(pin) => {
+                self.count(Event::Hit);
+                self.typed(pin).map(Some)
+            }
+            Found::Miss => {
+                self.count(Event::Miss);
+                Ok(None)
+            }
+            Found::Saturated => {
+                self.count(Event::Miss);
+                self.count(Event::Saturated);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Runs `f` on the value of a key; `None` on a miss.
+    ///
+    /// The entry cannot be evicted meanwhile.
+    pub fn read<R>(&self, key: &CacheKey, f: impl FnOnce(&V) -> R) -> Result<Option<R>, TypeMismatch> {
+        Ok(self.get(key)?.map(|handle| f(&handle)))
+    }
+
+    /// Puts a value into the cache, unless the key is resident: then the resident value wins, and `value` is dropped.
+    ///
+    /// Evicts as much as the value needs, on this thread. If the cache is not strict, the insert succeeds; a value larger
+    /// than the whole cache is then charged and handed back in a handle, but no lookup finds it.
+    pub fn insert(&self, key: CacheKey, value: V) -> Result<Handle<V, P>, InsertError<V>> {
+        match self.insert_erased(key, value) {
+            Insertion::Inserted(pin) | Insertion::Standalone(pin) => Ok(Handle::new(pin)),
+            Insertion::Resident(pin, value) => self.typed(pin).map_err(|mismatch| {
+                // SAFETY: the value that comes back is the one that `insert_erased` made of a V.
+                InsertError::Type { value: unsafe { value.into_value() }, mismatch }
+            }),
+            Insertion::Refused(value) => {
+                // SAFETY: as above.
+                let value: V = unsafe { value.into_value() };
+                let charge = value.charge().saturating_add(self.cache.metadata_charge());
+                Err(InsertError::Full { value, charge, capacity: self.cache.capacity() })
+            }
+        }
+    }
+
+    /// Looks a key up and, on a miss, loads its value: one load per key, however many threads miss it at once.
+    ///
+    /// The first caller that misses runs `loader`, outside every lock; the others wait and get the same value, or the same
+    /// error. A failed load is not remembered: the next call loads again. If a loader panics, one of the waiters runs its
+    /// own. A full strict cache does not fail a read: the value comes back in a handle that no lookup finds, uncharged,
+    /// and `uncharged` counts it.
+    ///
+    /// # Errors
+    /// [`LoadError::Reentrant`] if the loader, on this thread, asks for the key that it is loading. Two loaders on two
+    /// threads that ask for each other's keys wait for each other: a loader must not depend on a key that may depend on
+    /// its own.
+    pub fn get_or_load<E: Send + Sync + 'static>(
+        &self,
+        key: &CacheKey,
+        loader: impl FnOnce() -> Result<V, E>,
+    ) -> Result<Handle<V, P>, LoadError<E>> {
+        if let Some(handle) = self.get(key).map_err(LoadError::Type)? {
+            return Ok(handle);
+        }
+        self.load(*key, loader)
+    }
+
+    #[cold]
+    fn load<E: Send + Sync + 'static>(
+        &self,
+        key: CacheKey,
+        loader: impl FnOnce() -> Result<V, E>,
+    ) -> Result<Handle<V, P>, LoadError<E>> {
+        let lead = loop {
+            match self.cache.flights().join(key, Pin::try_clone) {
+                Turn::Lead(lead) => break lead,
+                Turn::Value(pin) => {
+                    self.count(Event::CoalescedLoad);
+                    return self.typed(pin).map_err(LoadError::Type);
+                }
+                Turn::Error(error) => {
+                    // A waiter with another error type cannot share it, and loads for itself.
+                    if let Ok(error) = error.downcast::<E>() {
+                        self.count(Event::CoalescedLoad);
+                        return Err(LoadError::Load(error));
+                    }
+                }
+                Turn::Again => {}
+                Turn::Reentrant => return Err(LoadError::Reentrant),
+            }
+        };
+        // Between the miss and the lead, another load may have ended. Not counted: the caller's miss was.
+        if let Found::Hit(pin) = self.cache.engine().lookup(key) {
+            lead.finish_value(|| pin.try_clone());
+            return self.typed(pin).map_err(LoadError::Type);
+        }
+        self.count(Event::Load);
+        let value = match loader() {
+            Ok(value) => value,
+            Err(error) => {
+                let error = Arc::new(error);
+                lead.finish_error(error.clone() as Arc<dyn Any + Send + Sync>);
+                return Err(LoadError::Load(error));
+            }
+        };
+        let pin = match self.insert_erased(key, value) {
+            Insertion::Inserted(pin) | Insertion::Standalone(pin) => pin,
+            Insertion::Resident(pin, loaded) => {
+                drop(loaded);
+                pin
+            }
+            Insertion::Refused(value) => self.standalone_erased(value),
+        };
+        lead.finish_value(|| pin.try_clone());
+        self.typed(pin).map_err(LoadError::Type)
+    }
+
+    /// Wraps a value in a handle that no lookup finds: for a read that must not fill the cache.
+    ///
+    /// The value is charged while handles to it exist. In a strict cache without room it is not, and `uncharged` counts it.
+    pub fn standalone(&self, value: V) -> Handle<V, P> {
+        let charge = value.charge();
+        Handle::new(self.standalone_charged(ErasedValue::new(value, self.kind), charge))
+    }
+
+    /// Removes a key from the cache; false if it was not resident. Handles to its value stay valid.
+    pub fn erase(&self, key: &CacheKey) -> bool {
+        self.cache.erase(key)
+    }
+
+    #[inline]
+    fn count(&self, event: Event) {
+        self.cache.recorder().count(self.role, event);
+    }
+
+    #[inline]
+    fn typed(&self, pin: <P as Engine>::Pin) -> Result<Handle<V, P>, TypeMismatch> {
+        if pin.kind() == self.kind {
+            return Ok(Handle::new(pin));
+        }
+        Err(TypeMismatch { expected: std::any::type_name::<V>(), found: pin.kind().name() })
+    }
+
+    fn attributes(&self, charge: usize) -> Attributes {
+        Attributes { role: self.role, priority: self.priority, kind: self.kind, charge }
+    }
+
+    fn insert_erased(&self, key: CacheKey, value: V) -> Insertion<<P as Engine>::Pin> {
+        let attributes = self.attributes(value.charge());
+        let value = ErasedValue::new(value, self.kind);
+        let insertion = self.cache.engine().insert(key, value, attributes, self.cache.recorder());
+        match insertion {
+            Insertion::Inserted(_) => self.count(Event::Insert),
+            Insertion::Resident(..) => self.count(Event::RedundantInsert),
+            Insertion::Standalone(_) | Insertion::Refused(_) => {}
+        }
+        insertion
+    }
+
+    fn standalone_erased(&self, value: ErasedValue) -> <P as Engine>::Pin {
+        // SAFETY: callers pass what `insert_erased` made of a V and gave back.
+        let value: V = unsafe { value.into_value() };
+        let charge = value.charge();
+        self.standalone_charged(ErasedValue::new(value, self.kind), charge)
+    }
+
+    fn standalone_charged(&self, value: ErasedValue, charge: usize) -> <P as Engine>::Pin {
+        let (pin, charged) = self.cache.engine().standalone(value, self.attributes(charge), self.cache.recorder());
+        if !charged {
+            self.count(Event::Uncharged);
+        }
+        pin
+    }
+}
