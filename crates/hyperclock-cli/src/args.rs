@@ -80,9 +80,7 @@ pub(crate) struct Target {
 /// Rows are `KEY : VALUE`. Bytes that are no printable UTF-8 are escaped; --hex is exact. With --json no row is printed but
 /// the number of rows and bytes, counted by up to --threads threads, a column family each.
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Example:\n  hyperclock db scan --db /var/lib/app/db --from user:100 --limit 20"
-)]
+#[command(after_help = "Example:\n  hyperclock db scan --db /var/lib/app/db --from user:100 --limit 20")]
 pub(crate) struct ScanArgs {
     #[command(flatten)]
     pub(crate) target: Target,
@@ -135,9 +133,7 @@ pub(crate) struct GetArgs {
 /// Found keys are printed as `KEY : VALUE` in the order given, absent ones are named on standard error. Exit code 1 when a
 /// key is absent. The batch is split over --threads threads.
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Example:\n  hyperclock db multiget --db /var/lib/app/db user:1 user:2 user:3"
-)]
+#[command(after_help = "Example:\n  hyperclock db multiget --db /var/lib/app/db user:1 user:2 user:3")]
 pub(crate) struct MultiGetArgs {
     /// The keys.
     #[arg(value_name = "KEY", required = true)]
@@ -281,11 +277,7 @@ mod tests {
         let mut seen = 0;
         each(&mut Cli::command(), &mut |command| {
             let help = command.render_long_help().to_string();
-            assert!(
-                help.contains("Example:\n  hyperclock "),
-                "{} has no example:\n{help}",
-                command.get_name()
-            );
+            assert!(help.contains("Example:\n  hyperclock "), "{} has no example:\n{help}", command.get_name());
             seen += 1;
         });
         assert_eq!(seen, 9, "hyperclock, db, its six commands, demo");
@@ -295,39 +287,22 @@ mod tests {
     fn every_example_is_understood() {
         each(&mut Cli::command(), &mut |command| {
             let help = command.render_long_help().to_string();
-            let example = help
-                .split("Example:\n")
-                .nth(1)
-                .and_then(|rest| rest.lines().next());
+            let example = help.split("Example:\n").nth(1).and_then(|rest| rest.lines().next());
             let words = example.unwrap_or_default().split_whitespace();
-            Cli::try_parse_from(words)
-                .unwrap_or_else(|error| panic!("{}: {error}", command.get_name()));
+            Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{}: {error}", command.get_name()));
         });
     }
 
     #[test]
     fn defaults_are_those_of_the_documents() {
         let cli = Cli::try_parse_from(["hyperclock", "db", "fill", "--db", "x"]).unwrap();
-        let Command::Db(DbCommand::Fill(fill)) = cli.command else {
-            panic!("not fill")
-        };
-        assert_eq!(
-            (fill.num, fill.key_size, fill.value_size),
-            (1_000_000, 16, 100)
-        );
-        assert_eq!(
-            (fill.value_compressibility, fill.compression),
-            (0.5, CompressionName::Snappy)
-        );
+        let Command::Db(DbCommand::Fill(fill)) = cli.command else { panic!("not fill") };
+        assert_eq!((fill.num, fill.key_size, fill.value_size), (1_000_000, 16, 100));
+        assert_eq!((fill.value_compressibility, fill.compression), (0.5, CompressionName::Snappy));
 
         let cli = Cli::try_parse_from(["hyperclock", "db", "readrandom", "--db", "x"]).unwrap();
-        let Command::Db(DbCommand::ReadRandom(read)) = cli.command else {
-            panic!("not readrandom")
-        };
-        assert_eq!(
-            (read.keys, read.distribution),
-            (1_000_000, Distribution::Zipf(0.99))
-        );
+        let Command::Db(DbCommand::ReadRandom(read)) = cli.command else { panic!("not readrandom") };
+        assert_eq!((read.keys, read.distribution), (1_000_000, Distribution::Zipf(0.99)));
         assert_eq!((read.target.cf, read.target.cache_size), (None, 32 << 20));
     }
 }

@@ -25,22 +25,10 @@ use crate::zipf::Distribution;
 /// A database written by RocksDB 11.9 with all its defaults: 2,440 entries in two tables, some of them deletes.
 const ROCKSDB_NAME: &str = "rocksdb-11.9";
 const ROCKSDB_FILES: [(&str, &[u8]); 5] = [
-    (
-        "000010.sst",
-        include_bytes!("../assets/rocksdb-11.9/000010.sst"),
-    ),
-    (
-        "000012.sst",
-        include_bytes!("../assets/rocksdb-11.9/000012.sst"),
-    ),
-    (
-        "MANIFEST-000005",
-        include_bytes!("../assets/rocksdb-11.9/MANIFEST-000005"),
-    ),
-    (
-        "IDENTITY",
-        include_bytes!("../assets/rocksdb-11.9/IDENTITY"),
-    ),
+    ("000010.sst", include_bytes!("../assets/rocksdb-11.9/000010.sst")),
+    ("000012.sst", include_bytes!("../assets/rocksdb-11.9/000012.sst")),
+    ("MANIFEST-000005", include_bytes!("../assets/rocksdb-11.9/MANIFEST-000005")),
+    ("IDENTITY", include_bytes!("../assets/rocksdb-11.9/IDENTITY")),
     ("CURRENT", include_bytes!("../assets/rocksdb-11.9/CURRENT")),
 ];
 
@@ -100,21 +88,12 @@ pub(crate) fn run(args: &DemoArgs, output: &mut Output) -> Result<Verdict> {
     if rocksdb.rows != rocksdb.rows_by_rocksdb {
         return Err(Failure::Said {
             kind: Kind::Damage,
-            message: format!(
-                "{} has {} rows, RocksDB read {}",
-                rocksdb.path, rocksdb.rows, rocksdb.rows_by_rocksdb
-            ),
+            message: format!("{} has {} rows, RocksDB read {}", rocksdb.path, rocksdb.rows, rocksdb.rows_by_rocksdb),
         });
     }
 
-    let filled = fill(
-        &out.join(FILLED_NAME),
-        &FillOptions {
-            num: FILLED_ROWS,
-            seed: args.seed,
-            ..FillOptions::default()
-        },
-    )?;
+    let filled =
+        fill(&out.join(FILLED_NAME), &FillOptions { num: FILLED_ROWS, seed: args.seed, ..FillOptions::default() })?;
     say(
         output,
         format!(
@@ -155,13 +134,7 @@ pub(crate) fn run(args: &DemoArgs, output: &mut Output) -> Result<Verdict> {
     for command in commands {
         say(output, format!("  {command}"))?;
     }
-    say(
-        output,
-        format!(
-            "\nThe databases stay in {} until you remove it.",
-            out.display()
-        ),
-    )?;
+    say(output, format!("\nThe databases stay in {} until you remove it.", out.display()))?;
     Ok(Verdict::Done)
 }
 
@@ -172,15 +145,8 @@ fn prepare(out: Option<&Path>) -> Result<PathBuf> {
     };
     let cannot = |error: &io::Error| Failure::on_path("make the folder", out, error);
     fs::create_dir_all(out).map_err(|error| cannot(&error))?;
-    if fs::read_dir(out)
-        .map_err(|error| cannot(&error))?
-        .next()
-        .is_some()
-    {
-        return Err(Failure::usage(format!(
-            "--out {} is not empty: give a new or an empty folder",
-            out.display()
-        )));
+    if fs::read_dir(out).map_err(|error| cannot(&error))?.next().is_some() {
+        return Err(Failure::usage(format!("--out {} is not empty: give a new or an empty folder", out.display())));
     }
     Ok(out.to_owned())
 }
@@ -205,8 +171,7 @@ fn temporary_folder() -> Result<PathBuf> {
 /// Unpacks RocksDB's database and reads all of it.
 fn read_rocksdb(out: &Path) -> Result<RocksDbReport> {
     let folder = out.join(ROCKSDB_NAME);
-    fs::create_dir(&folder)
-        .map_err(|error| Failure::on_path("make the folder", &folder, &error))?;
+    fs::create_dir(&folder).map_err(|error| Failure::on_path("make the folder", &folder, &error))?;
     for (name, bytes) in ROCKSDB_FILES {
         let path = folder.join(name);
         fs::write(&path, bytes).map_err(|error| Failure::on_path("write", &path, &error))?;
@@ -235,15 +200,9 @@ fn read_twice(folder: &Path, seed: u64) -> Result<(Measurement, Measurement, u16
     let session = Session::open_default(folder, CACHE_SIZE)?;
     let mut random = Random::new(seed);
     let keys = sample(&session, SAMPLED_KEYS, &mut random)?.into_ranked(&mut random);
-    let threads =
-        std::thread::available_parallelism().map_or(1, |threads| threads.get().min(2)) as u16;
-    let workload = Workload {
-        distribution: Distribution::Uniform,
-        missing_percent: 0.0,
-        end: End::Reads(READS),
-        threads,
-        seed,
-    };
+    let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get().min(2)) as u16;
+    let workload =
+        Workload { distribution: Distribution::Uniform, missing_percent: 0.0, end: End::Reads(READS), threads, seed };
     let cold = Measurement::of(&session, &keys, &workload, "reading, cold")?;
     let warm = Measurement::of(&session, &keys, &workload, "reading, warm")?;
     Ok((cold, warm, threads))
@@ -255,42 +214,24 @@ fn compare(cold: &Measurement, warm: &Measurement) -> Table {
     let mut line = |name: &str, show: &dyn Fn(&Measurement) -> String| {
         table.row([name.to_owned(), show(cold), show(warm)]);
     };
-    line("reads per second", &|m| {
-        show_rate(m.measured.reads_per_second())
-    });
-    line("half of the reads took at most", &|m| {
-        show_latency(m.measured.latencies.quantile(0.5))
-    });
-    line("99 of 100 took at most", &|m| {
-        show_latency(m.measured.latencies.quantile(0.99))
-    });
-    line("blocks found in the cache (hit ratio)", &|m| {
-        percent(m.hit_ratio())
-    });
+    line("reads per second", &|m| show_rate(m.measured.reads_per_second()));
+    line("half of the reads took at most", &|m| show_latency(m.measured.latencies.quantile(0.5)));
+    line("99 of 100 took at most", &|m| show_latency(m.measured.latencies.quantile(0.99)));
+    line("blocks found in the cache (hit ratio)", &|m| percent(m.hit_ratio()));
     line("blocks read from disk", &|m| show_count(m.reads.blocks));
     line("bytes read from disk", &|m| show_size(m.reads.bytes));
-    line("memory that the cache holds", &|m| {
-        show_size(m.cache_usage as u64)
-    });
+    line("memory that the cache holds", &|m| show_size(m.cache_usage as u64));
     table
 }
 
 fn next_commands(out: &Path) -> Vec<String> {
-    let program = std::env::args_os().next().map_or_else(
-        || "hyperclock".to_owned(),
-        |name| quote(&name.to_string_lossy()),
-    );
+    let program =
+        std::env::args_os().next().map_or_else(|| "hyperclock".to_owned(), |name| quote(&name.to_string_lossy()));
     let path = |name: &str| quote(&out.join(name).display().to_string());
     vec![
         format!("{program} db stats --db {}", path(ROCKSDB_NAME)),
-        format!(
-            "{program} db scan --db {} --from key0001 --limit 5",
-            path(ROCKSDB_NAME)
-        ),
-        format!(
-            "{program} db readrandom --db {} --cache-size 8MiB --threads 2 --duration 5",
-            path(FILLED_NAME)
-        ),
+        format!("{program} db scan --db {} --from key0001 --limit 5", path(ROCKSDB_NAME)),
+        format!("{program} db readrandom --db {} --cache-size 8MiB --threads 2 --duration 5", path(FILLED_NAME)),
     ]
 }
 
@@ -306,11 +247,7 @@ fn quote(word: &str) -> String {
 
 fn milliseconds(seconds: f64) -> String {
     let time = Duration::from_secs_f64(seconds);
-    if time < Duration::from_secs(1) {
-        format!("{:.1} ms", seconds * 1e3)
-    } else {
-        format!("{seconds:.2} s")
-    }
+    if time < Duration::from_secs(1) { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.2} s") }
 }
 
 #[cfg(test)]
@@ -330,12 +267,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert!(prepare(Some(folder.path())).is_ok());
         assert!(prepare(Some(&folder.path().join("new/nested"))).is_ok());
-        assert!(matches!(
-            prepare(Some(folder.path())),
-            Err(Failure::Said {
-                kind: Kind::Usage,
-                ..
-            })
-        ));
+        assert!(matches!(prepare(Some(folder.path())), Err(Failure::Said { kind: Kind::Usage, .. })));
     }
 }

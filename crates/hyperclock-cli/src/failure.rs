@@ -59,17 +59,11 @@ pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
 impl Failure {
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self::Said {
-            kind: Kind::Usage,
-            message: message.into(),
-        }
+        Self::Said { kind: Kind::Usage, message: message.into() }
     }
 
     pub(crate) fn unavailable(message: impl Into<String>) -> Self {
-        Self::Said {
-            kind: Kind::Unavailable,
-            message: message.into(),
-        }
+        Self::Said { kind: Kind::Unavailable, message: message.into() }
     }
 
     /// An io error on a file or folder that the user named or owns.
@@ -80,16 +74,9 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Self::BrokenPipe => ExitCode::SUCCESS,
-            Self::Said {
-                kind: Kind::Damage, ..
-            } => ExitCode::from(1),
-            Self::Said {
-                kind: Kind::Usage, ..
-            } => ExitCode::from(2),
-            Self::Said {
-                kind: Kind::Unavailable,
-                ..
-            } => ExitCode::from(3),
+            Self::Said { kind: Kind::Damage, .. } => ExitCode::from(1),
+            Self::Said { kind: Kind::Usage, .. } => ExitCode::from(2),
+            Self::Said { kind: Kind::Unavailable, .. } => ExitCode::from(3),
         }
     }
 }

@@ -15,8 +15,8 @@ pub(crate) struct Latencies {
 impl Latencies {
     pub(crate) fn new() -> Self {
         // These bounds are constants that the histogram accepts; a test makes one.
-        let histogram = Histogram::new_with_bounds(1, LONGEST, 3)
-            .unwrap_or_else(|_| unreachable!("constant bounds are valid"));
+        let histogram =
+            Histogram::new_with_bounds(1, LONGEST, 3).unwrap_or_else(|_| unreachable!("constant bounds are valid"));
         Self { histogram }
     }
 
@@ -59,8 +59,7 @@ mod tests {
             all.merge(&one);
         }
         assert_eq!(all.count(), 1000);
-        let close =
-            |nanoseconds: u64, expected: u64| nanoseconds.abs_diff(expected) <= expected / 900;
+        let close = |nanoseconds: u64, expected: u64| nanoseconds.abs_diff(expected) <= expected / 900;
         assert!(close(all.quantile(0.5), 500_000), "{}", all.quantile(0.5));
         assert!(close(all.quantile(0.999), 999_000));
         assert!(close(all.longest(), 1_000_000));

@@ -74,10 +74,7 @@ fn run(cli: &Cli, output: &mut Output) -> Result<Verdict> {
 
 /// Prints a help text, or what is wrong with the command line.
 fn explain(error: &clap::Error) -> ExitCode {
-    let asked_for = matches!(
-        error.kind(),
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
-    );
+    let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     if !asked_for && std::env::args_os().any(|argument| argument == "--json") {
         let rendered = error.render().to_string();
         let message = rendered.strip_prefix("error: ").unwrap_or(&rendered);

@@ -2,10 +2,7 @@
 
 /// Resident bytes of this process, or `None` where the system does not tell (anything but Linux).
 pub(crate) fn resident_bytes() -> Option<u64> {
-    field(
-        &std::fs::read_to_string("/proc/self/status").ok()?,
-        "VmRSS:",
-    )
+    field(&std::fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
 }
 
 /// The value in bytes of a `Name:   N kB` line.

@@ -21,10 +21,7 @@ pub(crate) struct Output {
 
 impl Output {
     pub(crate) fn new(json: bool) -> Self {
-        Self {
-            json,
-            out: BufWriter::with_capacity(BUFFER, io::stdout()),
-        }
+        Self { json, out: BufWriter::with_capacity(BUFFER, io::stdout()) }
     }
 
     /// Whether the user asked for one JSON object.
@@ -63,11 +60,7 @@ impl Output {
         // Rows that were printed before the failure are in the way of nothing; an object can only follow none.
         if json {
             let mut output = Self::new(true);
-            let written = output
-                .object(&Report {
-                    error: Detail { kind, message },
-                })
-                .and_then(|()| output.flush());
+            let written = output.object(&Report { error: Detail { kind, message } }).and_then(|()| output.flush());
             // The exit code tells what could not be written.
             drop(written);
         }
@@ -126,9 +119,6 @@ mod tests {
         table.row(["all", "1"]);
         let mut out = Vec::new();
         table.write(&mut out).unwrap();
-        assert_eq!(
-            String::from_utf8(out).unwrap(),
-            "level  files  entries\n0         12        3\nall        1\n"
-        );
+        assert_eq!(String::from_utf8(out).unwrap(), "level  files  entries\n0         12        3\nall        1\n");
     }
 }

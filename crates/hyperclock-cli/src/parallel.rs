@@ -41,10 +41,7 @@ where
                         break;
                     }
                     let result = work(part);
-                    results
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .push((part, result));
+                    results.lock().unwrap_or_else(PoisonError::into_inner).push((part, result));
                 }
             });
         }
@@ -62,10 +59,7 @@ pub(crate) struct Chunks<'a> {
 
 impl<'a> Chunks<'a> {
     fn new(deliver: &'a mut dyn FnMut(&mut Vec<u8>) -> Result<()>) -> Self {
-        Self {
-            buffer: Vec::with_capacity(CHUNK + CHUNK / 8),
-            deliver,
-        }
+        Self { buffer: Vec::with_capacity(CHUNK + CHUNK / 8), deliver }
     }
 
     /// Where the next row is written; call [`row_done`](Self::row_done) after it.
@@ -74,19 +68,11 @@ impl<'a> Chunks<'a> {
     }
 
     pub(crate) fn row_done(&mut self) -> Result<()> {
-        if self.buffer.len() < CHUNK {
-            Ok(())
-        } else {
-            (self.deliver)(&mut self.buffer)
-        }
+        if self.buffer.len() < CHUNK { Ok(()) } else { (self.deliver)(&mut self.buffer) }
     }
 
     fn finish(mut self) -> Result<()> {
-        if self.buffer.is_empty() {
-            Ok(())
-        } else {
-            (self.deliver)(&mut self.buffer)
-        }
+        if self.buffer.is_empty() { Ok(()) } else { (self.deliver)(&mut self.buffer) }
     }
 }
 
@@ -112,9 +98,7 @@ where
             })
         });
     }
-    let (senders, receivers): (Vec<_>, Vec<_>) = (0..count)
-        .map(|_| sync_channel::<Result<Vec<u8>>>(AHEAD))
-        .unzip();
+    let (senders, receivers): (Vec<_>, Vec<_>) = (0..count).map(|_| sync_channel::<Result<Vec<u8>>>(AHEAD)).unzip();
     let parts: Mutex<std::iter::Enumerate<std::vec::IntoIter<SyncSender<_>>>> =
         Mutex::new(senders.into_iter().enumerate());
     thread::scope(|scope| {
@@ -125,9 +109,7 @@ where
                     let Some((part, sender)) = next else { break };
                     let produced = run(part, &mut |chunk| {
                         // The consumer is gone: stop. Its own failure is the one that is returned.
-                        sender
-                            .send(Ok(std::mem::take(chunk)))
-                            .map_err(|_| Failure::BrokenPipe)
+                        sender.send(Ok(std::mem::take(chunk))).map_err(|_| Failure::BrokenPipe)
                     });
                     if let Err(failure) = produced {
                         let _ = sender.send(Err(failure));
@@ -136,10 +118,7 @@ where
             });
         }
         // Ends early by dropping the receivers, which ends the producers.
-        receivers
-            .into_iter()
-            .flatten()
-            .try_for_each(|chunk| consume(&chunk?))
+        receivers.into_iter().flatten().try_for_each(|chunk| consume(&chunk?))
     })
 }
 
@@ -158,13 +137,7 @@ mod tests {
 
     #[test]
     fn the_first_failure_in_order_is_returned() {
-        let failed = map(9, 3, |part| {
-            if part % 2 == 1 {
-                Err(Failure::usage(format!("part {part}")))
-            } else {
-                Ok(())
-            }
-        });
+        let failed = map(9, 3, |part| if part % 2 == 1 { Err(Failure::usage(format!("part {part}"))) } else { Ok(()) });
         assert!(matches!(failed, Err(Failure::Said { message, .. }) if message == "part 1"));
     }
 
@@ -172,9 +145,7 @@ mod tests {
     fn streamed_parts_keep_their_order_whatever_their_size() {
         let rows = |part: usize| if part.is_multiple_of(2) { 3 } else { 40_000 };
         let row = |part: usize, row: usize| format!("{part} {row}\n");
-        let expected: String = (0..5)
-            .flat_map(|part| (0..rows(part)).map(move |n| row(part, n)))
-            .collect();
+        let expected: String = (0..5).flat_map(|part| (0..rows(part)).map(move |n| row(part, n))).collect();
         for threads in [1, 2, 4] {
             let mut got = Vec::new();
             stream(
@@ -225,11 +196,7 @@ mod tests {
                 |part, chunks| {
                     chunks.row().extend_from_slice(b"row\n");
                     chunks.row_done()?;
-                    if part == 1 {
-                        Err(Failure::usage("damaged"))
-                    } else {
-                        Ok(())
-                    }
+                    if part == 1 { Err(Failure::usage("damaged")) } else { Ok(()) }
                 },
                 |chunk| {
                     got.extend_from_slice(chunk);

@@ -22,18 +22,13 @@ pub(crate) struct Progress {
 impl Progress {
     /// Work whose end is known: `total` of `unit`.
     pub(crate) fn of(doing: &'static str, unit: &str, total: u64) -> Self {
-        let template =
-            format!("{{msg}} {{bar:32}} {{human_pos}} of {{human_len}} {unit}, {{eta}} to go");
+        let template = format!("{{msg}} {{bar:32}} {{human_pos}} of {{human_len}} {unit}, {{eta}} to go");
         Self::new(doing, &template, Some(total))
     }
 
     /// Work whose end is not known.
     pub(crate) fn open(doing: &'static str, unit: &str) -> Self {
-        Self::new(
-            doing,
-            &format!("{{spinner}} {{msg}} {{human_pos}} {unit}, {{elapsed}}"),
-            None,
-        )
+        Self::new(doing, &format!("{{spinner}} {{msg}} {{human_pos}} {unit}, {{elapsed}}"), None)
     }
 
     fn new(doing: &'static str, template: &str, total: Option<u64>) -> Self {
@@ -42,11 +37,7 @@ impl Progress {
             bar.set_style(style);
         }
         bar.set_message(doing);
-        Self {
-            bar,
-            begun: Instant::now(),
-            shown: AtomicBool::new(false),
-        }
+        Self { bar, begun: Instant::now(), shown: AtomicBool::new(false) }
     }
 
     pub(crate) fn set(&self, position: u64) {
@@ -65,8 +56,7 @@ impl Progress {
             && !self.shown.swap(true, Ordering::Relaxed)
         {
             // Stays hidden where standard error is no terminal.
-            self.bar
-                .set_draw_target(ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND));
+            self.bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND));
         }
     }
 }

@@ -18,11 +18,7 @@ pub(crate) struct Reservoir {
 impl Reservoir {
     /// For up to `capacity` keys.
     pub(crate) fn new(capacity: usize) -> Self {
-        Self {
-            capacity,
-            offered: 0,
-            kept: Vec::new(),
-        }
+        Self { capacity, offered: 0, kept: Vec::new() }
     }
 
     /// Offers a key of column family `family`, an index of the caller's.
@@ -32,10 +28,7 @@ impl Reservoir {
             self.kept.push((family, key.into()));
         } else {
             let place = random.below(self.offered);
-            if let Some(slot) = usize::try_from(place)
-                .ok()
-                .and_then(|place| self.kept.get_mut(place))
-            {
+            if let Some(slot) = usize::try_from(place).ok().and_then(|place| self.kept.get_mut(place)) {
                 *slot = (family, key.into());
             }
         }
@@ -54,11 +47,7 @@ impl Reservoir {
             entries: Vec::with_capacity(self.kept.len()),
         };
         for (family, key) in self.kept {
-            keys.entries.push(RankedKey {
-                begin: keys.bytes.len(),
-                len: key.len() as u32,
-                family,
-            });
+            keys.entries.push(RankedKey { begin: keys.bytes.len(), len: key.len() as u32, family });
             keys.bytes.extend_from_slice(&key);
         }
         keys
@@ -92,10 +81,7 @@ impl RankedKeys {
     /// The column family and the key of a rank below [`len`](Self::len).
     pub(crate) fn get(&self, rank: u64) -> (u32, &[u8]) {
         let entry = self.entries[rank as usize];
-        (
-            entry.family,
-            &self.bytes[entry.begin..entry.begin + entry.len as usize],
-        )
+        (entry.family, &self.bytes[entry.begin..entry.begin + entry.len as usize])
     }
 }
 

@@ -5,25 +5,16 @@
 
 use std::time::Duration;
 
-const UNITS: [(&str, u64); 4] = [
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-    ("GiB", 1 << 30),
-    ("B", 1),
-];
+const UNITS: [(&str, u64); 4] = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1)];
 
 /// Parses a size in bytes.
 pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     let trimmed = text.trim();
-    let (digits, unit) = UNITS
-        .iter()
-        .find_map(|&(name, unit)| trimmed.strip_suffix(name).map(|d| (d, unit)))
-        .unwrap_or((trimmed, 1));
+    let (digits, unit) =
+        UNITS.iter().find_map(|&(name, unit)| trimmed.strip_suffix(name).map(|d| (d, unit))).unwrap_or((trimmed, 1));
     let digits = digits.trim_end();
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(format!(
-            "`{text}` is no size: write a whole number and B, KiB, MiB or GiB, for example 64MiB"
-        ));
+        return Err(format!("`{text}` is no size: write a whole number and B, KiB, MiB or GiB, for example 64MiB"));
     }
     digits
         .parse::<u64>()
@@ -34,8 +25,7 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
 
 /// A size that fits the address space.
 pub(crate) fn parse_memory_size(text: &str) -> Result<usize, String> {
-    usize::try_from(parse_size(text)?)
-        .map_err(|_| format!("`{text}` does not fit into this machine's address space"))
+    usize::try_from(parse_size(text)?).map_err(|_| format!("`{text}` does not fit into this machine's address space"))
 }
 
 /// Parses a duration in seconds, with or without `s`.
@@ -43,9 +33,7 @@ pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
     let digits = text.strip_suffix('s').unwrap_or(text);
     match digits.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds <= 1e6 => Ok(Duration::from_secs_f64(seconds)),
-        _ => Err(format!(
-            "`{text}` is no duration: write seconds above 0 and up to 1000000, for example 10 or 0.5"
-        )),
+        _ => Err(format!("`{text}` is no duration: write seconds above 0 and up to 1000000, for example 10 or 0.5")),
     }
 }
 
@@ -90,10 +78,7 @@ pub(crate) fn show_count(count: u64) -> String {
 }
 
 /// A rate for a person, without its fraction.
-#[expect(
-    clippy::cast_sign_loss,
-    reason = "rates are not negative, and would show as 0 if they were"
-)]
+#[expect(clippy::cast_sign_loss, reason = "rates are not negative, and would show as 0 if they were")]
 pub(crate) fn show_rate(rate: f64) -> String {
     show_count(rate.round() as u64)
 }
@@ -124,17 +109,11 @@ mod tests {
 
     #[test]
     fn other_sizes_are_refused_with_an_example() {
-        for wrong in [
-            "", "MiB", "10M", "10MB", "10mib", "-1", "1.5GiB", "1e6", "0x10", "ten", "1 2", "+5",
-        ] {
+        for wrong in ["", "MiB", "10M", "10MB", "10mib", "-1", "1.5GiB", "1e6", "0x10", "ten", "1 2", "+5"] {
             let message = parse_size(wrong).unwrap_err();
             assert!(message.contains("64MiB"), "{wrong}: {message}");
         }
-        assert!(
-            parse_size("18446744073709551616")
-                .unwrap_err()
-                .contains("2^64")
-        );
+        assert!(parse_size("18446744073709551616").unwrap_err().contains("2^64"));
         assert!(parse_size("99999999999GiB").unwrap_err().contains("2^64"));
     }
 

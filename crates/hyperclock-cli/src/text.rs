@@ -114,15 +114,8 @@ impl Form {
 }
 
 fn parse_hex(text: &str) -> Result<Vec<u8>, String> {
-    let wrong = || {
-        format!(
-            "`{text}` is no key for --hex: write 0x and two digits a byte, for example 0x6B6579"
-        )
-    };
-    let digits = text
-        .strip_prefix("0x")
-        .or_else(|| text.strip_prefix("0X"))
-        .ok_or_else(wrong)?;
+    let wrong = || format!("`{text}` is no key for --hex: write 0x and two digits a byte, for example 0x6B6579");
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).ok_or_else(wrong)?;
     if digits.len() % 2 != 0 {
         return Err(wrong());
     }

@@ -82,9 +82,7 @@ impl Workload {
         F: Fn(u32, &[u8]) -> Result<Option<usize>> + Sync,
     {
         if keys.is_empty() {
-            return Err(Failure::unavailable(
-                "there is no key to read: the column family is empty",
-            ));
+            return Err(Failure::unavailable("there is no key to read: the column family is empty"));
         }
         let sampler = RankSampler::new(self.distribution, keys.len() as u64);
         let shared = Shared {
@@ -114,20 +112,11 @@ impl Workload {
             }
             handles
                 .into_iter()
-                .map(|handle| {
-                    handle
-                        .join()
-                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-                })
+                .map(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
                 .collect::<Vec<_>>()
         });
-        let mut total = Measured {
-            reads: 0,
-            found: 0,
-            bytes_returned: 0,
-            elapsed: Duration::ZERO,
-            latencies: Latencies::new(),
-        };
+        let mut total =
+            Measured { reads: 0, found: 0, bytes_returned: 0, elapsed: Duration::ZERO, latencies: Latencies::new() };
         let (mut first, mut last) = (None, begun);
         for report in reports {
             let report = report?;
@@ -212,8 +201,8 @@ impl Shared<'_> {
             drawn.clear();
             for _ in 0..size {
                 let rank = self.sampler.draw(&mut random);
-                let missing = self.workload.missing_percent > 0.0
-                    && random.unit() * 100.0 < self.workload.missing_percent;
+                let missing =
+                    self.workload.missing_percent > 0.0 && random.unit() * 100.0 < self.workload.missing_percent;
                 drawn.push((rank, missing));
             }
             let mut before = Instant::now();
@@ -240,13 +229,7 @@ impl Shared<'_> {
             }
             self.done.fetch_add(size, Ordering::Relaxed);
         }
-        Ok(ThreadReport {
-            found,
-            bytes_returned,
-            begun,
-            ended,
-            latencies,
-        })
+        Ok(ThreadReport { found, bytes_returned, begun, ended, latencies })
     }
 }
 
@@ -267,13 +250,7 @@ mod tests {
     }
 
     fn workload(end: End, threads: u16) -> Workload {
-        Workload {
-            distribution: Distribution::Zipf(0.99),
-            missing_percent: 25.0,
-            end,
-            threads,
-            seed: 7,
-        }
+        Workload { distribution: Distribution::Zipf(0.99), missing_percent: 25.0, end, threads, seed: 7 }
     }
 
     #[test]
@@ -288,24 +265,11 @@ mod tests {
                 .unwrap();
             let seen = seen.into_inner().unwrap();
             let present = seen.iter().filter(|key| key.len() == 4).count() as u64;
-            assert_eq!(
-                (seen.len(), measured.reads, measured.latencies.count()),
-                (1000, 1000, 1000)
-            );
-            assert_eq!(
-                (measured.found, measured.bytes_returned),
-                (present, present * 10)
-            );
-            assert!(
-                (690..810).contains(&present),
-                "{present} of 1000 with 25 % missing"
-            );
+            assert_eq!((seen.len(), measured.reads, measured.latencies.count()), (1000, 1000, 1000));
+            assert_eq!((measured.found, measured.bytes_returned), (present, present * 10));
+            assert!((690..810).contains(&present), "{present} of 1000 with 25 % missing");
             assert!(measured.elapsed > Duration::ZERO);
-            assert!(
-                seen.iter()
-                    .filter(|key| key.len() == 5)
-                    .all(|key| key[4] == MISSING_SUFFIX)
-            );
+            assert!(seen.iter().filter(|key| key.len() == 5).all(|key| key[4] == MISSING_SUFFIX));
         }
     }
 
@@ -333,27 +297,18 @@ mod tests {
             })
             .unwrap();
         assert!(measured.reads > 0);
-        assert!(
-            measured.elapsed >= Duration::from_millis(30)
-                && measured.elapsed < Duration::from_secs(5)
-        );
+        assert!(measured.elapsed >= Duration::from_millis(30) && measured.elapsed < Duration::from_secs(5));
     }
 
     #[test]
     fn a_failure_ends_all_threads() {
-        let outcome =
-            workload(End::After(Duration::from_secs(60)), 2).run(&keys(10), "reading", |_, _| {
-                Err(Failure::unavailable("gone"))
-            });
+        let outcome = workload(End::After(Duration::from_secs(60)), 2)
+            .run(&keys(10), "reading", |_, _| Err(Failure::unavailable("gone")));
         assert!(matches!(outcome, Err(Failure::Said { message, .. }) if message == "gone"));
     }
 
     #[test]
     fn no_keys_is_a_failure_not_a_panic() {
-        assert!(
-            workload(End::Reads(1), 1)
-                .run(&keys(0), "reading", |_, _| Ok(None))
-                .is_err()
-        );
+        assert!(workload(End::Reads(1), 1).run(&keys(0), "reading", |_, _| Ok(None)).is_err());
     }
 }

@@ -28,14 +28,12 @@ impl FromStr for Distribution {
         if text == "uniform" {
             return Ok(Self::Uniform);
         }
-        let theta = text.strip_prefix("zipf:").ok_or_else(|| {
-            format!("`{text}` is neither `uniform` nor `zipf:THETA`, for example zipf:0.99")
-        })?;
+        let theta = text
+            .strip_prefix("zipf:")
+            .ok_or_else(|| format!("`{text}` is neither `uniform` nor `zipf:THETA`, for example zipf:0.99"))?;
         match theta.parse::<f64>() {
             Ok(theta) if (0.0..=10.0).contains(&theta) => Ok(Self::Zipf(theta)),
-            _ => Err(format!(
-                "`{theta}` is no zipf exponent from 0 to 10, for example zipf:0.99"
-            )),
+            _ => Err(format!("`{theta}` is no zipf exponent from 0 to 10, for example zipf:0.99")),
         }
     }
 }
@@ -86,10 +84,7 @@ pub(crate) struct Zipf {
 
 impl Zipf {
     pub(crate) fn new(theta: f64, ranks: u64) -> Self {
-        let integral = PowerIntegral {
-            theta,
-            power: 1.0 - theta,
-        };
+        let integral = PowerIntegral { theta, power: 1.0 - theta };
         let ranks = ranks.max(1) as f64;
         Self {
             low: integral.at(1.5) - 1.0,
@@ -106,9 +101,7 @@ impl Zipf {
             let area = self.low + random.unit() * (self.high - self.low);
             let x = self.integral.inverse(area);
             let rank = x.round().clamp(1.0, self.ranks);
-            if rank - x <= self.sure
-                || area >= self.integral.at(rank + 0.5) - self.integral.density(rank)
-            {
+            if rank - x <= self.sure || area >= self.integral.at(rank + 0.5) - self.integral.density(rank) {
                 return rank as u64;
             }
         }
@@ -133,11 +126,7 @@ impl PowerIntegral {
 
     fn at(&self, x: f64) -> f64 {
         let log = x.ln();
-        if self.power.abs() < NEARLY_ZERO {
-            log
-        } else {
-            (self.power * log).exp_m1() / self.power
-        }
+        if self.power.abs() < NEARLY_ZERO { log } else { (self.power * log).exp_m1() / self.power }
     }
 
     fn inverse(&self, area: f64) -> f64 {
@@ -199,9 +188,7 @@ mod tests {
     fn a_name_gives_a_distribution() {
         assert_eq!("uniform".parse(), Ok(Distribution::Uniform));
         assert_eq!("zipf:0.99".parse(), Ok(Distribution::Zipf(0.99)));
-        for wrong in [
-            "zipf", "zipf:", "zipf:-1", "zipf:nan", "zipf:inf", "zipf:11", "Uniform", "",
-        ] {
+        for wrong in ["zipf", "zipf:", "zipf:-1", "zipf:nan", "zipf:inf", "zipf:11", "Uniform", ""] {
             assert!(wrong.parse::<Distribution>().is_err(), "{wrong}");
         }
         assert_eq!(Distribution::Zipf(0.99).to_string(), "zipf:0.99");

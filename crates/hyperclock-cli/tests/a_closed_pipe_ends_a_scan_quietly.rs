@@ -14,15 +14,7 @@ fn head_gets_its_row_and_the_scan_ends() {
     hyperclock(["db", "fill", "--db", text(&db), "--num", "20000"]).exits(0);
     for threads in ["1", "3"] {
         let mut child = command()
-            .args([
-                "db",
-                "scan",
-                "--hex",
-                "--db",
-                text(&db),
-                "--threads",
-                threads,
-            ])
+            .args(["db", "scan", "--hex", "--db", text(&db), "--threads", threads])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -34,12 +26,7 @@ fn head_gets_its_row_and_the_scan_ends() {
         drop(reader);
         assert!(row.starts_with("0x0000000000000000303030303030"), "{row}");
         let mut messages = String::new();
-        child
-            .stderr
-            .take()
-            .unwrap()
-            .read_to_string(&mut messages)
-            .unwrap();
+        child.stderr.take().unwrap().read_to_string(&mut messages).unwrap();
         let status = child.wait().unwrap();
         assert_eq!((status.code(), messages.as_str()), (Some(0), ""));
     }

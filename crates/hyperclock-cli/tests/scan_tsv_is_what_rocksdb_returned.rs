@@ -7,12 +7,7 @@ use common::{expected, fixture, fixture_names, hyperclock};
 
 fn compare(name: &str, more: &[&str]) {
     let db = fixture(name);
-    let run = hyperclock(
-        ["db", "scan", "--db", &db, "--all-cf", "--tsv"]
-            .iter()
-            .chain(more),
-    )
-    .exits(0);
+    let run = hyperclock(["db", "scan", "--db", &db, "--all-cf", "--tsv"].iter().chain(more)).exits(0);
     let expected = expected(name);
     for (number, (line, expected)) in run.stdout().lines().zip(&expected).enumerate() {
         assert_eq!(line, expected, "{name}, row {number}");
@@ -32,11 +27,7 @@ fn every_fixture_gives_its_rows() {
 
 #[test]
 fn threads_and_cache_size_change_nothing() {
-    for more in [
-        ["--threads", "3"],
-        ["--cache-size", "4KiB"],
-        ["--cache-size", "0"],
-    ] {
+    for more in [["--threads", "3"], ["--cache-size", "4KiB"], ["--cache-size", "0"]] {
         compare("v783_column_families", &more);
         compare("v1190_default", &more);
     }
@@ -60,14 +51,8 @@ fn json_counts_the_same_rows() {
         let object = run.object();
         assert_eq!(object["rows"], rows.len());
         let families = object["column_families"].as_array().unwrap();
-        let names: Vec<_> = families
-            .iter()
-            .map(|family| family["name"].as_str().unwrap())
-            .collect();
-        let mut in_order: Vec<_> = rows
-            .iter()
-            .map(|row| row.split('\t').next().unwrap())
-            .collect();
+        let names: Vec<_> = families.iter().map(|family| family["name"].as_str().unwrap()).collect();
+        let mut in_order: Vec<_> = rows.iter().map(|row| row.split('\t').next().unwrap()).collect();
         in_order.dedup();
         assert_eq!(names, in_order);
         for family in families {
@@ -77,10 +62,7 @@ fn json_counts_the_same_rows() {
                 .filter(|row| row.starts_with(&prefix))
                 .map(|row| row[prefix.len()..].replace('\t', "").len() / 2)
                 .sum();
-            assert_eq!(
-                family["rows"],
-                rows.iter().filter(|row| row.starts_with(&prefix)).count()
-            );
+            assert_eq!(family["rows"], rows.iter().filter(|row| row.starts_with(&prefix)).count());
             assert_eq!(family["bytes"], bytes);
         }
     }

@@ -30,8 +30,7 @@ pub(crate) struct FillSummary {
 pub(crate) fn fill(directory: &Path, options: &FillOptions) -> Result<FillSummary> {
     let begun = Instant::now();
     let progress = Progress::of("filling", "rows", options.num);
-    let report: FillReport =
-        hyperclock_sst::fill::fill(directory, options, |done| progress.set(done.entries))?;
+    let report: FillReport = hyperclock_sst::fill::fill(directory, options, |done| progress.set(done.entries))?;
     Ok(FillSummary {
         path: directory.display().to_string(),
         rows: report.entries,
@@ -44,11 +43,8 @@ pub(crate) fn fill(directory: &Path, options: &FillOptions) -> Result<FillSummar
 
 pub(super) fn run(args: &FillArgs, output: &mut Output) -> Result<Verdict> {
     let size = |name: &str, bytes: u64| {
-        usize::try_from(bytes).map_err(|_| {
-            Failure::usage(format!(
-                "--{name} does not fit into this machine's address space"
-            ))
-        })
+        usize::try_from(bytes)
+            .map_err(|_| Failure::usage(format!("--{name} does not fit into this machine's address space")))
     };
     let options = FillOptions {
         num: args.num,
@@ -68,10 +64,7 @@ pub(super) fn run(args: &FillArgs, output: &mut Output) -> Result<Verdict> {
         table.row(["tables".to_owned(), show_count(summary.files)]);
         table.row(["keys and values".to_owned(), show_size(summary.raw_bytes)]);
         table.row(["on disk".to_owned(), show_size(summary.file_bytes)]);
-        table.row([
-            "time".to_owned(),
-            format!("{:.2} s", summary.elapsed_seconds),
-        ]);
+        table.row(["time".to_owned(), format!("{:.2} s", summary.elapsed_seconds)]);
         table.write(output.rows())?;
     }
     Ok(Verdict::Done)

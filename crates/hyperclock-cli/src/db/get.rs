@@ -33,9 +33,7 @@ pub(super) fn run(args: &GetArgs, output: &mut Output) -> Result<Verdict> {
     let key = form.read(&args.key).map_err(Failure::usage)?;
     let session = Session::open(&args.target)?;
     let families = session.families();
-    let values = parallel::map(families.len(), args.target.threads, |part| {
-        session.get(&families[part], &key)
-    })?;
+    let values = parallel::map(families.len(), args.target.threads, |part| session.get(&families[part], &key))?;
     let found = values.iter().any(Option::is_some);
 
     if output.json() {

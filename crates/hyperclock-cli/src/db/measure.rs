@@ -16,13 +16,8 @@ use crate::sizes::{show_count, show_latency, show_rate, show_size};
 use crate::workload::{Measured, Workload, ratio};
 
 /// The roles under which the reader keeps blocks.
-const ROLES: [Role; 5] = [
-    Role::DATA_BLOCK,
-    Role::INDEX_BLOCK,
-    Role::FILTER_BLOCK,
-    Role::FILTER_META_BLOCK,
-    Role::OTHER_BLOCK,
-];
+const ROLES: [Role; 5] =
+    [Role::DATA_BLOCK, Role::INDEX_BLOCK, Role::FILTER_BLOCK, Role::FILTER_META_BLOCK, Role::OTHER_BLOCK];
 
 /// Keys between two reports of progress.
 const STEP: u64 = 1024;
@@ -70,18 +65,11 @@ impl RoleHits {
 
 impl Measurement {
     /// Runs the workload on the session's database.
-    pub(crate) fn of(
-        session: &Session,
-        keys: &RankedKeys,
-        workload: &Workload,
-        doing: &'static str,
-    ) -> Result<Self> {
+    pub(crate) fn of(session: &Session, keys: &RankedKeys, workload: &Workload, doing: &'static str) -> Result<Self> {
         let families = session.families();
         let (stats, reads) = (session.cache().stats(), session.reads());
         let measured = workload.run(keys, doing, |family, key| {
-            Ok(session
-                .get(&families[family as usize], key)?
-                .map(|value| value.len()))
+            Ok(session.get(&families[family as usize], key)?.map(|value| value.len()))
         })?;
         Ok(Self {
             measured,
@@ -108,7 +96,7 @@ impl Measurement {
                 "misses": role.misses,
                 "hit_ratio": role.hit_ratio(),
             });
-            (role.role.name().to_owned(), figures)
+            (role.role.name().replace('-', "_"), figures)
         });
         Report {
             reads: self.measured.reads,
@@ -139,23 +127,11 @@ impl Measurement {
             show_count(self.measured.reads),
             format!("in {:.2} s", self.measured.elapsed.as_secs_f64()),
         ]);
-        table.row([
-            "reads per second".to_owned(),
-            show_rate(self.measured.reads_per_second()),
-        ]);
+        table.row(["reads per second".to_owned(), show_rate(self.measured.reads_per_second())]);
         table.row(["found".to_owned(), percent(self.measured.found_ratio())]);
-        table.row([
-            "latency p50".to_owned(),
-            show_latency(latencies.quantile(0.5)),
-        ]);
-        table.row([
-            "latency p99".to_owned(),
-            show_latency(latencies.quantile(0.99)),
-        ]);
-        table.row([
-            "latency p99.9".to_owned(),
-            show_latency(latencies.quantile(0.999)),
-        ]);
+        table.row(["latency p50".to_owned(), show_latency(latencies.quantile(0.5))]);
+        table.row(["latency p99".to_owned(), show_latency(latencies.quantile(0.99))]);
+        table.row(["latency p99.9".to_owned(), show_latency(latencies.quantile(0.999))]);
         table.row(["latency max".to_owned(), show_latency(latencies.longest())]);
         table.row(["cache hits".to_owned(), percent(self.hit_ratio())]);
         for role in &self.roles {
@@ -165,15 +141,8 @@ impl Measurement {
                 format!("of {}", show_count(role.hits + role.misses)),
             ]);
         }
-        table.row([
-            "blocks read from disk".to_owned(),
-            show_count(self.reads.blocks),
-            show_size(self.reads.bytes),
-        ]);
-        table.row([
-            "bytes returned".to_owned(),
-            show_size(self.measured.bytes_returned),
-        ]);
+        table.row(["blocks read from disk".to_owned(), show_count(self.reads.blocks), show_size(self.reads.bytes)]);
+        table.row(["bytes returned".to_owned(), show_size(self.measured.bytes_returned)]);
         table.row([
             "cache usage".to_owned(),
             show_size(self.cache_usage as u64),

@@ -36,10 +36,7 @@ pub(super) fn run(args: &MultiGetArgs, output: &mut Output) -> Result<Verdict> {
 
     let batch = keys.len().div_ceil(usize::from(args.target.threads)).max(1);
     let batches: Vec<(usize, Vec<&[u8]>)> = (0..session.families().len())
-        .flat_map(|family| {
-            keys.chunks(batch)
-                .map(move |keys| (family, keys.iter().map(AsRef::as_ref).collect()))
-        })
+        .flat_map(|family| keys.chunks(batch).map(move |keys| (family, keys.iter().map(AsRef::as_ref).collect())))
         .collect();
     let values = parallel::map(batches.len(), args.target.threads, |part| {
         let (family, keys) = &batches[part];
@@ -47,13 +44,8 @@ pub(super) fn run(args: &MultiGetArgs, output: &mut Output) -> Result<Verdict> {
     })?;
 
     let mut found = vec![false; keys.len()];
-    let mut report = Report {
-        results: Vec::new(),
-    };
-    let mut values = batches
-        .iter()
-        .zip(values)
-        .flat_map(|((_, keys), values)| keys.iter().zip(values));
+    let mut report = Report { results: Vec::new() };
+    let mut values = batches.iter().zip(values).flat_map(|((_, keys), values)| keys.iter().zip(values));
     for family in session.families() {
         for (found, (key, value)) in found.iter_mut().zip(values.by_ref()) {
             *found |= value.is_some();
@@ -82,9 +74,5 @@ pub(super) fn run(args: &MultiGetArgs, output: &mut Output) -> Result<Verdict> {
     for (key, _) in keys.iter().zip(&found).filter(|(_, found)| !**found) {
         note(&format!("not found: {}", form.show(key)));
     }
-    Ok(if found.iter().all(|found| *found) {
-        Verdict::Done
-    } else {
-        Verdict::No
-    })
+    Ok(if found.iter().all(|found| *found) { Verdict::Done } else { Verdict::No })
 }

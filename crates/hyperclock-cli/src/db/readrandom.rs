@@ -46,9 +46,7 @@ pub(super) fn run(args: &ReadRandomArgs, output: &mut Output) -> Result<Verdict>
     let workload = Workload {
         distribution: args.distribution,
         missing_percent: args.missing,
-        end: args
-            .duration
-            .map_or(End::Reads(args.reads.unwrap_or(DEFAULT_READS)), End::After),
+        end: args.duration.map_or(End::Reads(args.reads.unwrap_or(DEFAULT_READS)), End::After),
         threads: args.target.threads,
         seed: args.seed,
     };
@@ -70,10 +68,7 @@ pub(super) fn run(args: &ReadRandomArgs, output: &mut Output) -> Result<Verdict>
         table.row([
             "keys".to_owned(),
             show_count(keys.len() as u64),
-            format!(
-                "of {}, sampled in {sampling_seconds:.2} s",
-                show_count(scanned_keys)
-            ),
+            format!("of {}, sampled in {sampling_seconds:.2} s", show_count(scanned_keys)),
         ]);
         table.row(["distribution".to_owned(), args.distribution.to_string()]);
         table.row(["threads".to_owned(), args.target.threads.to_string()]);

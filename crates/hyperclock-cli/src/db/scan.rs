@@ -31,12 +31,8 @@ struct Range<'a> {
 
 impl<'a> Range<'a> {
     fn read(args: &'a ScanArgs, form: Form) -> Result<Self> {
-        let key = |text: &'a Option<String>| {
-            text.as_deref()
-                .map(|text| form.read(text))
-                .transpose()
-                .map_err(Failure::usage)
-        };
+        let key =
+            |text: &'a Option<String>| text.as_deref().map(|text| form.read(text)).transpose().map_err(Failure::usage);
         Ok(Self {
             from: key(&args.from)?,
             to: key(&args.to)?,
@@ -67,18 +63,11 @@ pub(super) fn run(args: &ScanArgs, output: &mut Output) -> Result<Verdict> {
     let session = Session::open(&args.target)?;
     let families = session.families();
     // Rows that scroll by are progress enough.
-    let progress =
-        (output.json() || !io::stdout().is_terminal()).then(|| Progress::open("scanning", "rows"));
+    let progress = (output.json() || !io::stdout().is_terminal()).then(|| Progress::open("scanning", "rows"));
 
     if output.json() {
         let counted = parallel::map(families.len(), args.target.threads, |part| {
-            scan(
-                &session,
-                &families[part],
-                &range,
-                progress.as_ref(),
-                |_, _| Ok(()),
-            )
+            scan(&session, &families[part], &range, progress.as_ref(), |_, _| Ok(()))
         })?;
         output.object(&Report {
             rows: counted.iter().map(|family| family.rows).sum(),
@@ -145,11 +134,7 @@ fn scan(
             }
         }
     }
-    let mut report = FamilyReport {
-        name: family.name.clone(),
-        rows: 0,
-        bytes: 0,
-    };
+    let mut report = FamilyReport { name: family.name.clone(), rows: 0, bytes: 0 };
     while rows.valid() && report.rows < range.limit {
         let key = rows.key();
         let past = match (range.reverse, &range.from, &range.to) {

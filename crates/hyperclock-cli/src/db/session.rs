@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use hyperclock::BlockCache;
 use hyperclock_sst::{
-    BlockReads, Comparator, Db, DbIter, DbOptions, Error, PinnedSlice, ReadOptions,
-    comparator_by_name,
+    BlockReads, Comparator, Db, DbIter, DbOptions, Error, PinnedSlice, ReadOptions, comparator_by_name,
 };
 
 use crate::args::Target;
@@ -42,10 +41,7 @@ pub(crate) struct Reads {
 
 impl Reads {
     pub(crate) fn since(self, before: Self) -> Self {
-        Self {
-            blocks: self.blocks - before.blocks,
-            bytes: self.bytes - before.bytes,
-        }
+        Self { blocks: self.blocks - before.blocks, bytes: self.bytes - before.bytes }
     }
 }
 
@@ -91,25 +87,16 @@ impl Session {
                 directory.display()
             )));
         }
-        let cache = BlockCache::builder()
-            .capacity(cache_size)
-            .build()
-            .map_err(|error| {
-                Failure::unavailable(format!(
-                    "cannot make a block cache of --cache-size {cache_size}: {error}"
-                ))
-            })?;
+        let cache = BlockCache::builder().capacity(cache_size).build().map_err(|error| {
+            Failure::unavailable(format!("cannot make a block cache of --cache-size {cache_size}: {error}"))
+        })?;
         let db = Db::open_read_only(directory, &DbOptions::new(cache.clone()))?;
         let chosen: Vec<_> = match choice {
             Choice::All => db.column_families().iter().collect(),
             Choice::Named(name) => db.column_family(name).into_iter().collect(),
         };
         if let (true, Choice::Named(name)) = (chosen.is_empty(), choice) {
-            let names: Vec<_> = db
-                .column_families()
-                .iter()
-                .map(|family| family.name.as_str())
-                .collect();
+            let names: Vec<_> = db.column_families().iter().map(|family| family.name.as_str()).collect();
             return Err(Failure::usage(format!(
                 "{} has no column family `{name}`: choose one of {} with --cf, or all with --all-cf",
                 directory.display(),
@@ -125,18 +112,10 @@ impl Session {
                         family.comparator, family.name
                     ))
                 })?;
-                Ok(Family {
-                    name: family.name.clone(),
-                    comparator,
-                    id: family.id,
-                })
+                Ok(Family { name: family.name.clone(), comparator, id: family.id })
             })
             .collect::<Result<_>>()?;
-        Ok(Self {
-            db,
-            cache,
-            families,
-        })
+        Ok(Self { db, cache, families })
     }
 
     pub(crate) fn db(&self) -> &Db {
@@ -156,24 +135,13 @@ impl Session {
         Ok(self.db.get(family.id, key)?)
     }
 
-    pub(crate) fn multi_get(
-        &self,
-        family: &Family,
-        keys: &[&[u8]],
-    ) -> Result<Vec<Option<PinnedSlice>>> {
-        self.db
-            .multi_get(family.id, keys)?
-            .into_iter()
-            .map(|value| Ok(value?))
-            .collect()
+    pub(crate) fn multi_get(&self, family: &Family, keys: &[&[u8]]) -> Result<Vec<Option<PinnedSlice>>> {
+        self.db.multi_get(family.id, keys)?.into_iter().map(|value| Ok(value?)).collect()
     }
 
     /// An iterator, positioned nowhere.
     pub(crate) fn rows(&self, family: &Family, fill_cache: bool) -> Result<DbIter<'_>> {
-        let read = ReadOptions {
-            fill_cache,
-            ..ReadOptions::default()
-        };
+        let read = ReadOptions { fill_cache, ..ReadOptions::default() };
         Ok(self.db.iter(family.id, &read)?)
     }
 
@@ -192,9 +160,6 @@ impl From<Error> for Failure {
             Error::InvalidArgument(_) => Kind::Usage,
             _ => Kind::Unavailable,
         };
-        Self::Said {
-            kind,
-            message: error.to_string(),
-        }
+        Self::Said { kind, message: error.to_string() }
     }
 }

@@ -48,11 +48,7 @@ struct LevelReport {
 
 impl From<&FamilyStats> for FamilyReport {
     fn from(family: &FamilyStats) -> Self {
-        Self {
-            id: family.id,
-            name: family.name.clone(),
-            levels: family.levels.iter().map(Into::into).collect(),
-        }
+        Self { id: family.id, name: family.name.clone(), levels: family.levels.iter().map(Into::into).collect() }
     }
 }
 
@@ -64,11 +60,7 @@ impl From<&LevelStats> for LevelReport {
             entries: level.entries,
             bytes: level.bytes,
             format_versions: level.format_versions.clone(),
-            blocks_by_kind: level
-                .blocks
-                .iter()
-                .map(|&(kind, count)| (kind.name(), count))
-                .collect(),
+            blocks_by_kind: level.blocks.iter().map(|&(kind, count)| (kind.name(), count)).collect(),
             unknown_filters: level.unknown_filters,
         }
     }
@@ -81,12 +73,7 @@ pub(super) fn run(args: &StatsArgs, output: &mut Output) -> Result<Verdict> {
     let families: Vec<FamilyReport> = stats
         .families
         .iter()
-        .filter(|family| {
-            session
-                .families()
-                .iter()
-                .any(|chosen| chosen.name == family.name)
-        })
+        .filter(|family| session.families().iter().any(|chosen| chosen.name == family.name))
         .map(Into::into)
         .collect();
     let levels = || families.iter().flat_map(|family| &family.levels);
@@ -123,15 +110,7 @@ fn show(report: &Report, out: &mut impl Write) -> Result<()> {
     for family in &report.column_families {
         writeln!(out, "\ncolumn family {} (id {})", family.name, family.id)?;
         let mut table = Table::default();
-        table.row([
-            "level",
-            "files",
-            "entries",
-            "size",
-            "format",
-            "unknown filters",
-            "blocks",
-        ]);
+        table.row(["level", "files", "entries", "size", "format", "unknown filters", "blocks"]);
         for level in &family.levels {
             table.row([
                 level.level.to_string(),
@@ -152,18 +131,12 @@ fn show(report: &Report, out: &mut impl Write) -> Result<()> {
 fn versions(versions: &BTreeMap<u32, u64>) -> String {
     let named: Vec<_> = match versions.len() {
         0 | 1 => versions.keys().map(u32::to_string).collect(),
-        _ => versions
-            .iter()
-            .map(|(version, files)| format!("{version} x{files}"))
-            .collect(),
+        _ => versions.iter().map(|(version, files)| format!("{version} x{files}")).collect(),
     };
     named.join(", ")
 }
 
 fn kinds(kinds: &BTreeMap<&'static str, u64>) -> String {
-    let named: Vec<_> = kinds
-        .iter()
-        .map(|(kind, count)| format!("{} {kind}", show_count(*count)))
-        .collect();
+    let named: Vec<_> = kinds.iter().map(|(kind, count)| format!("{} {kind}", show_count(*count))).collect();
     named.join(", ")
 }

@@ -36,13 +36,7 @@ impl Run {
 
     /// Asserts the exit code, with the messages where it is another one.
     pub fn exits(self, code: i32) -> Self {
-        assert_eq!(
-            self.code(),
-            code,
-            "stdout: {}\nstderr: {}",
-            self.stdout(),
-            self.stderr()
-        );
+        assert_eq!(self.code(), code, "stdout: {}\nstderr: {}", self.stdout(), self.stderr());
         self
     }
 
@@ -71,10 +65,7 @@ pub fn fixture(name: &str) -> String {
 pub fn expected(name: &str) -> Vec<String> {
     let path = fixtures().join(format!("{name}.expected.txt"));
     let text = std::fs::read_to_string(&path).expect("the expected rows are readable");
-    text.lines()
-        .filter(|line| !line.starts_with('#'))
-        .map(str::to_owned)
-        .collect()
+    text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
 }
 
 /// Every fixture's name.
