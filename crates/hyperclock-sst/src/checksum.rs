@@ -88,9 +88,7 @@ impl ChecksumType {
                 digest.update(&[last]);
                 digest.digest() as u32
             }
-            Self::Xxh3 => {
-                xxh3_64(bytes) as u32 ^ u32::from(last).wrapping_mul(XXH3_LAST_BYTE_FACTOR)
-            }
+            Self::Xxh3 => xxh3_64(bytes) as u32 ^ u32::from(last).wrapping_mul(XXH3_LAST_BYTE_FACTOR),
         }
     }
 
@@ -133,13 +131,8 @@ pub(crate) const fn context_modifier(base: u32, offset: u64) -> u32 {
 mod tests {
     use super::*;
 
-    const KINDS: [ChecksumType; 5] = [
-        ChecksumType::None,
-        ChecksumType::Crc32c,
-        ChecksumType::XxHash32,
-        ChecksumType::XxHash64,
-        ChecksumType::Xxh3,
-    ];
+    const KINDS: [ChecksumType; 5] =
+        [ChecksumType::None, ChecksumType::Crc32c, ChecksumType::XxHash32, ChecksumType::XxHash64, ChecksumType::Xxh3];
 
     #[test]
     fn crc32c_vector_and_mask() {
@@ -169,10 +162,7 @@ mod tests {
     #[test]
     fn xxh3_multiplies_the_last_byte_in() {
         let plain = ChecksumType::Xxh3.compute(b"block", 0);
-        assert_eq!(
-            ChecksumType::Xxh3.compute(b"block", 2) ^ plain,
-            0x6b90_83d9u32.wrapping_mul(2)
-        );
+        assert_eq!(ChecksumType::Xxh3.compute(b"block", 2) ^ plain, 0x6b90_83d9u32.wrapping_mul(2));
         assert_eq!(ChecksumType::Xxh3.compute_all(b""), 0);
     }
 

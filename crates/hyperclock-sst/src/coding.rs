@@ -204,14 +204,8 @@ mod tests {
     fn varints_that_do_not_fit_are_refused() {
         assert_eq!(Reader::new(&[0xff; 10]).varint64(), None);
         assert_eq!(Reader::new(&[0x80; 11]).varint64(), None);
-        assert_eq!(
-            Reader::new(&[0xff, 0xff, 0xff, 0xff, 0x1f]).varint32(),
-            None
-        );
-        assert_eq!(
-            Reader::new(&[0xff, 0xff, 0xff, 0xff, 0x0f]).varint32(),
-            Some(u32::MAX)
-        );
+        assert_eq!(Reader::new(&[0xff, 0xff, 0xff, 0xff, 0x1f]).varint32(), None);
+        assert_eq!(Reader::new(&[0xff, 0xff, 0xff, 0xff, 0x0f]).varint32(), Some(u32::MAX));
         assert_eq!(Reader::new(&[0x80, 0x00]).varint32(), Some(0));
         assert_eq!(Reader::new(&[0x80]).varint32(), None);
     }

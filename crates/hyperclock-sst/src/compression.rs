@@ -14,6 +14,7 @@
 use std::fmt;
 
 use crate::coding::{Reader, put_varint32};
+use crate::error::Defect;
 
 /// The largest block that is accepted, uncompressed: 1 GiB.
 pub(crate) const MAX_BLOCK_SIZE: usize = 1 << 30;
@@ -83,29 +84,12 @@ impl CompressionType {
     }
 }
 
-/// Why a block could not be decompressed or compressed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum CompressionError {
-    /// The bytes are damaged.
-    Corrupt(String),
-    /// The codec is not available.
-    Unsupported(String),
+fn corrupt(codec: CompressionType, what: impl fmt::Display) -> Defect {
+    Defect::corrupt(format!("{}: {what}", codec.name()))
 }
 
-impl fmt::Display for CompressionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Corrupt(what) | Self::Unsupported(what) => f.write_str(what),
-        }
-    }
-}
-
-fn corrupt(codec: CompressionType, what: impl fmt::Display) -> CompressionError {
-    CompressionError::Corrupt(format!("{}: {what}", codec.name()))
-}
-
-fn unsupported(codec: CompressionType) -> CompressionError {
-    CompressionError::Unsupported(format!(
+fn unsupported(codec: CompressionType) -> Defect {
+    Defect::unsupported(format!(
         "compression type {:#04x} ({}); rewrite the file with Snappy, LZ4, zlib or ZSTD",
         codec.as_u8(),
         codec.name()
@@ -121,19 +105,16 @@ pub(crate) struct Dictionary {
 
 impl fmt::Debug for Dictionary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Dictionary")
-            .field("len", &self.raw.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Dictionary").field("len", &self.raw.len()).finish_non_exhaustive()
     }
 }
 
 impl Dictionary {
     /// Digests the bytes of a dictionary block.
-    pub(crate) fn new(raw: Box<[u8]>) -> Result<Self, CompressionError> {
+    pub(crate) fn new(raw: Box<[u8]>) -> Result<Self, Defect> {
         #[cfg(feature = "zstd")]
-        let zstd = zstd::zstd_safe::DDict::try_create(&raw).ok_or_else(|| {
-            CompressionError::Corrupt("the dictionary is not one that ZSTD accepts".to_owned())
-        })?;
+        let zstd = zstd::zstd_safe::DDict::try_create(&raw)
+            .ok_or_else(|| Defect::corrupt("the dictionary is not one that ZSTD accepts"))?;
         Ok(Self {
             raw,
             #[cfg(feature = "zstd")]
@@ -156,7 +137,7 @@ pub(crate) fn decompress(
     codec: CompressionType,
     stored: &[u8],
     dictionary: Option<&Dictionary>,
-) -> Result<Box<[u8]>, CompressionError> {
+) -> Result<Box<[u8]>, Defect> {
     let mut input = Reader::new(stored);
     match codec {
         CompressionType::None => Ok(stored.into()),
@@ -164,9 +145,7 @@ pub(crate) fn decompress(
             // A copy element of 3 bytes makes at most 64.
             let size = snap::raw::decompress_len(stored).map_err(|e| corrupt(codec, e))?;
             let mut out = buffer(codec, size as u64, stored.len(), 32)?;
-            let n = snap::raw::Decoder::new()
-                .decompress(stored, &mut out)
-                .map_err(|e| corrupt(codec, e))?;
+            let n = snap::raw::Decoder::new().decompress(stored, &mut out).map_err(|e| corrupt(codec, e))?;
             exact(codec, out, n)
         }
         CompressionType::Zlib => {
@@ -178,9 +157,7 @@ pub(crate) fn decompress(
             let mut out = buffer(codec, size, stored.len(), 255)?;
             let n = match dictionary {
                 None => lz4_flex::block::decompress_into(input.rest(), &mut out),
-                Some(d) => {
-                    lz4_flex::block::decompress_into_with_dict(input.rest(), &mut out, &d.raw)
-                }
+                Some(d) => lz4_flex::block::decompress_into_with_dict(input.rest(), &mut out, &d.raw),
             }
             .map_err(|e| corrupt(codec, e))?;
             exact(codec, out, n)
@@ -193,70 +170,39 @@ pub(crate) fn decompress(
     }
 }
 
-fn declared_size(codec: CompressionType, input: &mut Reader<'_>) -> Result<u64, CompressionError> {
-    input
-        .varint64()
-        .ok_or_else(|| corrupt(codec, "no uncompressed size"))
+fn declared_size(codec: CompressionType, input: &mut Reader<'_>) -> Result<u64, Defect> {
+    input.varint64().ok_or_else(|| corrupt(codec, "no uncompressed size"))
 }
 
 /// The declared size, if it is allowed and `stored` bytes can make that many.
-fn check_size(
-    codec: CompressionType,
-    size: u64,
-    stored: usize,
-    max_ratio: usize,
-) -> Result<usize, CompressionError> {
+fn check_size(codec: CompressionType, size: u64, stored: usize, max_ratio: usize) -> Result<usize, Defect> {
     let most = stored.saturating_add(16).saturating_mul(max_ratio);
     usize::try_from(size)
         .ok()
         .filter(|&n| n <= most.min(MAX_BLOCK_SIZE))
-        .ok_or_else(|| {
-            corrupt(
-                codec,
-                format_args!("uncompressed size {size} cannot come from {stored} bytes"),
-            )
-        })
+        .ok_or_else(|| corrupt(codec, format_args!("uncompressed size {size} cannot come from {stored} bytes")))
 }
 
-fn buffer(
-    codec: CompressionType,
-    size: u64,
-    stored: usize,
-    max_ratio: usize,
-) -> Result<Vec<u8>, CompressionError> {
+fn buffer(codec: CompressionType, size: u64, stored: usize, max_ratio: usize) -> Result<Vec<u8>, Defect> {
     Ok(vec![0; check_size(codec, size, stored, max_ratio)?])
 }
 
-fn exact(
-    codec: CompressionType,
-    out: Vec<u8>,
-    produced: usize,
-) -> Result<Box<[u8]>, CompressionError> {
+fn exact(codec: CompressionType, out: Vec<u8>, produced: usize) -> Result<Box<[u8]>, Defect> {
     if produced == out.len() {
         Ok(out.into_boxed_slice())
     } else {
-        Err(corrupt(
-            codec,
-            format_args!("{produced} bytes where {} were declared", out.len()),
-        ))
+        Err(corrupt(codec, format_args!("{produced} bytes where {} were declared", out.len())))
     }
 }
 
-fn inflate(
-    data: &[u8],
-    size: u64,
-    stored: usize,
-    dictionary: Option<&Dictionary>,
-) -> Result<Box<[u8]>, CompressionError> {
+fn inflate(data: &[u8], size: u64, stored: usize, dictionary: Option<&Dictionary>) -> Result<Box<[u8]>, Defect> {
     use flate2::{Decompress, FlushDecompress, Status};
     const CODEC: CompressionType = CompressionType::Zlib;
     let mut out = buffer(CODEC, size, stored, 1032)?;
     let mut inflater = Decompress::new(false);
     let preset = dictionary.map_or(&[][..], |d| &d.raw);
     if preset.is_empty() {
-        let status = inflater
-            .decompress(data, &mut out, FlushDecompress::Finish)
-            .map_err(|e| corrupt(CODEC, e))?;
+        let status = inflater.decompress(data, &mut out, FlushDecompress::Finish).map_err(|e| corrupt(CODEC, e))?;
         if status != Status::StreamEnd {
             return Err(corrupt(CODEC, "the stream does not end with the block"));
         }
@@ -274,9 +220,7 @@ fn inflate(
     framed.extend_from_slice(preset);
     framed.extend_from_slice(data);
     let mut both = vec![0; window + out.len()];
-    let status = inflater
-        .decompress(&framed, &mut both, FlushDecompress::Finish)
-        .map_err(|e| corrupt(CODEC, e))?;
+    let status = inflater.decompress(&framed, &mut both, FlushDecompress::Finish).map_err(|e| corrupt(CODEC, e))?;
     let produced = usize::try_from(inflater.total_out()).unwrap_or(usize::MAX);
     match (status, both.get(window..produced)) {
         (Status::StreamEnd, Some(block)) if block.len() == out.len() => {
@@ -288,11 +232,7 @@ fn inflate(
 }
 
 #[cfg(feature = "zstd")]
-fn unzstd(
-    data: &[u8],
-    size: u64,
-    dictionary: Option<&Dictionary>,
-) -> Result<Box<[u8]>, CompressionError> {
+fn unzstd(data: &[u8], size: u64, dictionary: Option<&Dictionary>) -> Result<Box<[u8]>, Defect> {
     use std::cell::RefCell;
     use zstd::zstd_safe::DCtx;
     const CODEC: CompressionType = CompressionType::Zstd;
@@ -307,9 +247,9 @@ fn unzstd(
         let mut slot = cell.borrow_mut();
         let context = match &mut *slot {
             Some(context) => context,
-            empty => empty.insert(DCtx::try_create().ok_or_else(|| {
-                CompressionError::Unsupported("ZSTD: no memory for a context".to_owned())
-            })?),
+            empty => {
+                empty.insert(DCtx::try_create().ok_or_else(|| Defect::unsupported("ZSTD: no memory for a context"))?)
+            }
         };
         match dictionary {
             None => context.decompress(&mut out, data),
@@ -321,18 +261,13 @@ fn unzstd(
         Ok(out.into_boxed_slice())
     } else {
         let produced = out.len();
-        Err(corrupt(
-            CODEC,
-            format_args!("{produced} bytes where {n} were declared"),
-        ))
+        Err(corrupt(CODEC, format_args!("{produced} bytes where {n} were declared")))
     }
 }
 
 #[cfg(not(feature = "zstd"))]
-fn unzstd(_: &[u8], _: u64, _: Option<&Dictionary>) -> Result<Box<[u8]>, CompressionError> {
-    Err(CompressionError::Unsupported(
-        "ZSTD: this build lacks the `zstd` feature".to_owned(),
-    ))
+fn unzstd(_: &[u8], _: u64, _: Option<&Dictionary>) -> Result<Box<[u8]>, Defect> {
+    Err(Defect::unsupported("ZSTD: this build lacks the `zstd` feature"))
 }
 
 /// Appends to `out` the stored form of `block` under `codec`, its size prefix included and the
@@ -344,7 +279,7 @@ pub(crate) fn compress(
     level: Option<i32>,
     block: &[u8],
     out: &mut Vec<u8>,
-) -> Result<(), CompressionError> {
+) -> Result<(), Defect> {
     let size = u32::try_from(block.len())
         .ok()
         .filter(|&n| n as usize <= MAX_BLOCK_SIZE)
@@ -354,9 +289,7 @@ pub(crate) fn compress(
         CompressionType::Snappy => {
             let start = out.len();
             out.resize(start + snap::raw::max_compress_len(block.len()), 0);
-            let n = snap::raw::Encoder::new()
-                .compress(block, &mut out[start..])
-                .map_err(|e| corrupt(codec, e))?;
+            let n = snap::raw::Encoder::new().compress(block, &mut out[start..]).map_err(|e| corrupt(codec, e))?;
             out.truncate(start + n);
         }
         CompressionType::Zlib => {
@@ -380,8 +313,7 @@ pub(crate) fn compress(
             let start = out.len();
             let bound = lz4_flex::block::get_maximum_output_size(block.len());
             out.resize(start + bound, 0);
-            let n = lz4_flex::block::compress_into(block, &mut out[start..])
-                .map_err(|e| corrupt(codec, e))?;
+            let n = lz4_flex::block::compress_into(block, &mut out[start..]).map_err(|e| corrupt(codec, e))?;
             out.truncate(start + n);
         }
         CompressionType::Zstd => {
@@ -401,15 +333,13 @@ fn deflate(
     piece: &[u8],
     out: &mut Vec<u8>,
     flush: flate2::FlushCompress,
-) -> Result<flate2::Status, CompressionError> {
+) -> Result<flate2::Status, Defect> {
     let mut rest = piece;
     loop {
         out.reserve(rest.len() + 64);
         let (consumed, room) = (deflater.total_in(), out.capacity() - out.len());
         let written = deflater.total_out();
-        let status = deflater
-            .compress_vec(rest, out, flush)
-            .map_err(|e| corrupt(CompressionType::Zlib, e))?;
+        let status = deflater.compress_vec(rest, out, flush).map_err(|e| corrupt(CompressionType::Zlib, e))?;
         rest = &rest[(deflater.total_in() - consumed) as usize..];
         let full = (deflater.total_out() - written) as usize == room;
         if status == flate2::Status::StreamEnd || (rest.is_empty() && !full) {
@@ -419,7 +349,7 @@ fn deflate(
 }
 
 #[cfg(feature = "zstd")]
-fn zstd_block(level: Option<i32>, block: &[u8], out: &mut Vec<u8>) -> Result<(), CompressionError> {
+fn zstd_block(level: Option<i32>, block: &[u8], out: &mut Vec<u8>) -> Result<(), Defect> {
     use std::cell::RefCell;
     use zstd::zstd_safe::{self, CCtx};
     thread_local! {
@@ -430,16 +360,12 @@ fn zstd_block(level: Option<i32>, block: &[u8], out: &mut Vec<u8>) -> Result<(),
         let mut slot = cell.borrow_mut();
         let context = match &mut *slot {
             Some(context) => context,
-            empty => empty.insert(CCtx::try_create().ok_or_else(|| {
-                CompressionError::Unsupported("ZSTD: no memory for a context".to_owned())
-            })?),
+            empty => {
+                empty.insert(CCtx::try_create().ok_or_else(|| Defect::unsupported("ZSTD: no memory for a context"))?)
+            }
         };
         context
-            .compress(
-                &mut frame,
-                block,
-                level.unwrap_or(zstd::DEFAULT_COMPRESSION_LEVEL),
-            )
+            .compress(&mut frame, block, level.unwrap_or(zstd::DEFAULT_COMPRESSION_LEVEL))
             .map_err(|e| corrupt(CompressionType::Zstd, e))
     })?;
     out.extend_from_slice(&frame);
@@ -447,10 +373,8 @@ fn zstd_block(level: Option<i32>, block: &[u8], out: &mut Vec<u8>) -> Result<(),
 }
 
 #[cfg(not(feature = "zstd"))]
-fn zstd_block(_: Option<i32>, _: &[u8], _: &mut Vec<u8>) -> Result<(), CompressionError> {
-    Err(CompressionError::Unsupported(
-        "ZSTD: this build lacks the `zstd` feature".to_owned(),
-    ))
+fn zstd_block(_: Option<i32>, _: &[u8], _: &mut Vec<u8>) -> Result<(), Defect> {
+    Err(Defect::unsupported("ZSTD: this build lacks the `zstd` feature"))
 }
 
 #[cfg(test)]
@@ -475,9 +399,7 @@ mod tests {
     }
 
     fn text(len: usize) -> Vec<u8> {
-        (0..len)
-            .map(|i| b"the quick brown fox "[i * i / 7 % 20])
-            .collect()
+        (0..len).map(|i| b"the quick brown fox "[i * i / 7 % 20]).collect()
     }
 
     proptest! {
@@ -518,10 +440,7 @@ mod tests {
             let mut packed = Vec::new();
             crate::coding::put_varint64(&mut packed, 1 << 40);
             packed.extend_from_slice(b"xxxx");
-            assert!(matches!(
-                decompress(codec, &packed, None),
-                Err(CompressionError::Corrupt(_))
-            ));
+            assert!(matches!(decompress(codec, &packed, None), Err(Defect::Corrupt(_))));
         }
         let claim = [0xff, 0xff, 0xff, 0xff, 0x0f, 0];
         assert!(decompress(CompressionType::Snappy, &claim, None).is_err());
@@ -529,14 +448,9 @@ mod tests {
 
     #[test]
     fn unreadable_codecs_are_named() {
-        for (byte, name) in [
-            (3, "BZip2"),
-            (6, "Xpress"),
-            (0x80, "custom"),
-            (9, "unknown"),
-        ] {
+        for (byte, name) in [(3, "BZip2"), (6, "Xpress"), (0x80, "custom"), (9, "unknown")] {
             let codec = CompressionType::from_u8(byte);
-            let Err(CompressionError::Unsupported(what)) = decompress(codec, b"", None) else {
+            let Err(Defect::Unsupported(what)) = decompress(codec, b"", None) else {
                 panic!("{codec:?} was read");
             };
             assert!(what.contains(name), "{what}");

@@ -42,9 +42,7 @@ impl FileSystem for StdFileSystem {
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
-        fs::read_dir(directory)?
-            .map(|entry| Ok(PathBuf::from(entry?.file_name())))
-            .collect()
+        fs::read_dir(directory)?.map(|entry| Ok(PathBuf::from(entry?.file_name()))).collect()
     }
 }
 
@@ -155,10 +153,7 @@ mod tests {
                 assert_eq!(e.kind(), io::ErrorKind::UnexpectedEof);
             }
         }
-        assert_eq!(
-            StdFileSystem.list(dir.path()).unwrap(),
-            [PathBuf::from("f")]
-        );
+        assert_eq!(StdFileSystem.list(dir.path()).unwrap(), [PathBuf::from("f")]);
         assert_eq!(StdFileSystem.read(&path).unwrap(), b"0123456789");
     }
 }

@@ -103,11 +103,7 @@ impl<'a> InternalKey<'a> {
     #[inline]
     pub fn parse(encoded: &'a [u8]) -> Option<Self> {
         let (user_key, trailer) = split_internal_key(encoded)?;
-        Some(Self {
-            user_key,
-            sequence: trailer >> 8,
-            value_type: ValueType::from_u8(trailer as u8),
-        })
+        Some(Self { user_key, sequence: trailer >> 8, value_type: ValueType::from_u8(trailer as u8) })
     }
 
     /// Appends the encoded form to `out`.
@@ -235,8 +231,7 @@ impl InternalOrder {
     pub(crate) fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         let (user_a, trailer_a) = split_internal_key(a).unwrap_or((a, u64::MAX));
         let (user_b, trailer_b) = split_internal_key(b).unwrap_or((b, u64::MAX));
-        self.compare_user(user_a, user_b)
-            .then_with(|| trailer_b.cmp(&trailer_a))
+        self.compare_user(user_a, user_b).then_with(|| trailer_b.cmp(&trailer_a))
     }
 }
 
@@ -255,12 +250,7 @@ mod tests {
     use super::*;
 
     fn key(user_key: &[u8], sequence: u64, value_type: ValueType) -> Vec<u8> {
-        InternalKey {
-            user_key,
-            sequence,
-            value_type,
-        }
-        .encode()
+        InternalKey { user_key, sequence, value_type }.encode()
     }
 
     #[test]
@@ -281,18 +271,9 @@ mod tests {
         let newer = key(b"k", 9, ValueType::Value);
         let older = key(b"k", 8, ValueType::Deletion);
         assert_eq!(order.compare(&newer, &older), Ordering::Less);
-        assert_eq!(
-            order.compare(&older, &key(b"l", 99, ValueType::Value)),
-            Ordering::Less
-        );
-        assert_eq!(
-            InternalOrder::ReverseBytewise.compare(&older, &key(b"l", 99, ValueType::Value)),
-            Ordering::Greater
-        );
-        assert_eq!(
-            InternalOrder::ReverseBytewise.compare(&newer, &older),
-            Ordering::Less
-        );
+        assert_eq!(order.compare(&older, &key(b"l", 99, ValueType::Value)), Ordering::Less);
+        assert_eq!(InternalOrder::ReverseBytewise.compare(&older, &key(b"l", 99, ValueType::Value)), Ordering::Greater);
+        assert_eq!(InternalOrder::ReverseBytewise.compare(&newer, &older), Ordering::Less);
     }
 
     #[test]

@@ -170,11 +170,7 @@ impl LogReader {
             Fragment::Full => slice(&self.block, &whole),
             _ => &self.record,
         };
-        Ok(Some(Record {
-            offset: whole.offset,
-            kind: whole.kind,
-            payload,
-        }))
+        Ok(Some(Record { offset: whole.offset, kind: whole.kind, payload }))
     }
 
     /// The next intact physical record that is not filler.
@@ -184,8 +180,7 @@ impl LogReader {
                 return Ok(None);
             }
             let rest = self.block.get(self.position..).unwrap_or_default();
-            let Some(&[c0, c1, c2, c3, l0, l1, record_type]) = rest.first_chunk::<LEGACY_HEADER>()
-            else {
+            let Some(&[c0, c1, c2, c3, l0, l1, record_type]) = rest.first_chunk::<LEGACY_HEADER>() else {
                 if !self.read_block()? {
                     return Ok(None);
                 }
@@ -205,11 +200,7 @@ impl LogReader {
             if recyclable && self.strictness == Strictness::Manifest {
                 return self.damaged(offset, "record of a recycled log in a MANIFEST");
             }
-            let header = if recyclable {
-                RECYCLABLE_HEADER
-            } else {
-                LEGACY_HEADER
-            };
+            let header = if recyclable { RECYCLABLE_HEADER } else { LEGACY_HEADER };
             let Some(body) = rest.get(LEGACY_HEADER - 1..header + length) else {
                 return self.cut_short(offset, stored);
             };
@@ -240,13 +231,7 @@ impl LogReader {
                     ));
                 }
             };
-            return Ok(Some(Physical {
-                offset,
-                fragment,
-                kind,
-                start,
-                end,
-            }));
+            return Ok(Some(Physical { offset, fragment, kind, start, end }));
         }
     }
 
@@ -265,10 +250,7 @@ impl LogReader {
 
     /// Whether the checksum of the record at `position` fits a prefix of what is left.
     fn whole_at_some_length(&self, stored: u32) -> bool {
-        let body = self
-            .block
-            .get(self.position + LEGACY_HEADER - 1..)
-            .unwrap_or_default();
+        let body = self.block.get(self.position + LEGACY_HEADER - 1..).unwrap_or_default();
         let mut crc = Digest::new(CrcAlgorithm::Crc32Iscsi);
         body.chunks(1).any(|byte| {
             crc.update(byte);
@@ -291,10 +273,7 @@ impl LogReader {
 
     /// Reads the next block; false at the end of the file.
     fn read_block(&mut self) -> Result<bool> {
-        let length = self
-            .size
-            .saturating_sub(self.next_block)
-            .min(BLOCK_SIZE as u64) as usize;
+        let length = self.size.saturating_sub(self.next_block).min(BLOCK_SIZE as u64) as usize;
         self.block.resize(length, 0);
         self.block_offset = self.next_block;
         self.position = 0;
@@ -302,9 +281,7 @@ impl LogReader {
             self.done = true;
             return Ok(false);
         }
-        self.file
-            .read_exact_at(self.block_offset, &mut self.block)
-            .map_err(|source| Error::io(&self.path, source))?;
+        self.file.read_exact_at(self.block_offset, &mut self.block).map_err(|source| Error::io(&self.path, source))?;
         self.next_block += length as u64;
         Ok(true)
     }

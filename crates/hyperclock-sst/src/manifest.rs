@@ -90,9 +90,7 @@ fn need<T>(value: Option<T>, field: &str) -> Result<T> {
 fn text(bytes: &[u8], field: &str) -> Result<String> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text.to_owned()),
-        Err(_) => Err(EditError::Malformed(format!(
-            "version edit: {field} is not UTF-8"
-        ))),
+        Err(_) => Err(EditError::Malformed(format!("version edit: {field} is not UTF-8"))),
     }
 }
 
@@ -134,8 +132,7 @@ impl VersionEdit {
             }
             6 => {
                 let level = need(reader.varint32(), "deleted file level")?;
-                self.deleted_files
-                    .push((level, need(reader.varint64(), "deleted file number")?));
+                self.deleted_files.push((level, need(reader.varint64(), "deleted file number")?));
             }
             7 | 100 | 102 | 103 => {
                 let file = new_file(tag, reader, &mut self.min_log_number_to_keep)?;
@@ -179,9 +176,7 @@ impl VersionEdit {
                 need(reader.length_prefixed(), "skipped field")?;
             }
             _ => {
-                return Err(EditError::Unsupported(format!(
-                    "version edit tag {tag}, written by a newer RocksDB"
-                )));
+                return Err(EditError::Unsupported(format!("version edit tag {tag}, written by a newer RocksDB")));
             }
         }
         Ok(())
@@ -280,11 +275,7 @@ fn blob_addition(reader: &mut Reader<'_>) -> Result<()> {
 }
 
 fn blob_garbage(reader: &mut Reader<'_>) -> Result<()> {
-    for field in [
-        "blob file number",
-        "garbage blob count",
-        "garbage blob bytes",
-    ] {
+    for field in ["blob file number", "garbage blob count", "garbage blob bytes"] {
         need(reader.varint64(), field)?;
     }
     blob_custom_fields(reader)
@@ -313,9 +304,7 @@ fn log_addition(reader: &mut Reader<'_>) -> Result<()> {
             1 => return Ok(()),
             2 => need(reader.varint64(), "synced size of a log")?,
             tag => {
-                return Err(EditError::Unsupported(format!(
-                    "field {tag} of a log, written by a newer RocksDB"
-                )));
+                return Err(EditError::Unsupported(format!("field {tag} of a log, written by a newer RocksDB")));
             }
         };
     }

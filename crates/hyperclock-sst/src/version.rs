@@ -62,12 +62,7 @@ struct FamilyBuilder {
 
 impl FamilyBuilder {
     fn new(name: String) -> Self {
-        Self {
-            name,
-            comparator: None,
-            log_number: 0,
-            files: HashMap::new(),
-        }
+        Self { name, comparator: None, log_number: 0, files: HashMap::new() }
     }
 }
 
@@ -109,9 +104,7 @@ impl VersionBuilder {
             (None, Some(_)) => {}
             (Some(left), Some(remaining)) if Some(remaining) == left.checked_sub(1) => {}
             (Some(left), found) => {
-                return malformed(format!(
-                    "atomic group: {left} edits should follow, the next one says {found:?}"
-                ));
+                return malformed(format!("atomic group: {left} edits should follow, the next one says {found:?}"));
             }
         }
         let complete = edit.remaining_in_group == Some(0);
@@ -140,9 +133,7 @@ impl VersionBuilder {
         let id = edit.column_family;
         if let Some(name) = edit.add_column_family {
             if self.families.contains_key(&id) {
-                return malformed(format!(
-                    "column family {id} ({name}) is added a second time"
-                ));
+                return malformed(format!("column family {id} ({name}) is added a second time"));
             }
             self.families.insert(id, FamilyBuilder::new(name));
         } else if edit.drop_column_family {
@@ -152,9 +143,7 @@ impl VersionBuilder {
             };
         }
         let Some(family) = self.families.get_mut(&id) else {
-            return malformed(format!(
-                "version edit for column family {id}, which does not exist"
-            ));
+            return malformed(format!("version edit for column family {id}, which does not exist"));
         };
         if let Some(comparator) = edit.comparator {
             match &family.comparator {
@@ -174,18 +163,14 @@ impl VersionBuilder {
             match family.files.remove(&number) {
                 Some((live_level, _)) if live_level == level => {}
                 _ => {
-                    return malformed(format!(
-                        "file {number} is deleted from level {level}, where it is not"
-                    ));
+                    return malformed(format!("file {number} is deleted from level {level}, where it is not"));
                 }
             }
         }
         for (level, file) in edit.new_files {
             let number = file.number;
             if let Some((live_level, _)) = family.files.insert(number, (level, file)) {
-                return malformed(format!(
-                    "file {number} is added to level {level} and is live in level {live_level}"
-                ));
+                return malformed(format!("file {number} is added to level {level} and is live in level {live_level}"));
             }
         }
         Ok(())
@@ -223,15 +208,8 @@ impl FamilyBuilder {
     fn finish(self, id: u32) -> Result<FamilyVersion> {
         let name = self.comparator.as_deref().unwrap_or(DEFAULT_COMPARATOR);
         let Some(comparator) = comparator_by_name(name) else {
-            let what = if name.ends_with(TIMESTAMP_SUFFIX) {
-                "user-defined timestamps, "
-            } else {
-                ""
-            };
-            return Err(EditError::Unsupported(format!(
-                "{what}comparator {name} of column family {}",
-                self.name
-            )));
+            let what = if name.ends_with(TIMESTAMP_SUFFIX) { "user-defined timestamps, " } else { "" };
+            return Err(EditError::Unsupported(format!("{what}comparator {name} of column family {}", self.name)));
         };
         let order = InternalOrder::new(&comparator);
         // Epoch numbers order level 0 only if the whole family has them.
@@ -239,10 +217,7 @@ impl FamilyBuilder {
         let mut levels: BTreeMap<u32, Vec<FileMetadata>> = BTreeMap::new();
         for (level, file) in self.files.into_values() {
             if order.compare(&file.smallest, &file.largest) == Ordering::Greater {
-                return malformed(format!(
-                    "smallest key of file {} is above its largest",
-                    file.number
-                ));
+                return malformed(format!("smallest key of file {} is above its largest", file.number));
             }
             levels.entry(level).or_default().push(file);
         }
@@ -256,25 +231,14 @@ impl FamilyBuilder {
             }
             ordered.push(LevelFiles { level, files });
         }
-        Ok(FamilyVersion {
-            id,
-            name: self.name,
-            comparator,
-            log_number: self.log_number,
-            levels: ordered,
-        })
+        Ok(FamilyVersion { id, name: self.name, comparator, log_number: self.log_number, levels: ordered })
     }
 }
 
 /// What makes one file of level 0 newer than another.
 fn recency(file: &FileMetadata, epochs: bool) -> (u64, u64, u64, u64) {
     let epoch = if epochs { file.epoch_number } else { 0 };
-    (
-        epoch,
-        file.largest_sequence,
-        file.smallest_sequence,
-        file.number,
-    )
+    (epoch, file.largest_sequence, file.smallest_sequence, file.number)
 }
 
 fn check_disjoint(order: &InternalOrder, level: u32, files: &[FileMetadata]) -> Result<()> {
@@ -282,10 +246,7 @@ fn check_disjoint(order: &InternalOrder, level: u32, files: &[FileMetadata]) -> 
         if let [left, right] = pair
             && order.compare(&left.largest, &right.smallest) != Ordering::Less
         {
-            return malformed(format!(
-                "files {} and {} of level {level} overlap",
-                left.number, right.number
-            ));
+            return malformed(format!("files {} and {} of level {level} overlap", left.number, right.number));
         }
     }
     Ok(())

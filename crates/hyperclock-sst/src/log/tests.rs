@@ -67,18 +67,7 @@ fn is_corrupt(outcome: &Result<Vec<Vec<u8>>>) -> bool {
 
 #[test]
 fn records_of_every_size_come_back() {
-    let sizes = [
-        0,
-        1,
-        100,
-        BLOCK_SIZE - 7,
-        BLOCK_SIZE - 6,
-        3 * BLOCK_SIZE,
-        0,
-        32_740,
-        5,
-        70_001,
-    ];
+    let sizes = [0, 1, 100, BLOCK_SIZE - 7, BLOCK_SIZE - 6, 3 * BLOCK_SIZE, 0, 32_740, 5, 70_001];
     let records: Vec<Vec<u8>> = sizes.iter().map(|&n| vec![n as u8; n]).collect();
     let mut log = LogFile::default();
     for record in &records {
@@ -119,10 +108,7 @@ fn every_flipped_bit_of_a_manifest_is_found() {
             damaged[offset] ^= change;
             if damaged != log.0 {
                 let outcome = manifest(&damaged);
-                assert!(
-                    outcome.is_err(),
-                    "offset {offset} ^ {change:#x} gave {outcome:?}"
-                );
+                assert!(outcome.is_err(), "offset {offset} ^ {change:#x} gave {outcome:?}");
             }
         }
     }
@@ -154,10 +140,7 @@ fn damage_ends_a_write_ahead_log() {
 #[test]
 fn a_recycled_log_ends_at_a_foreign_log_number() {
     let mut log = LogFile::default();
-    log.physical(5, b"mine")
-        .physical(6, b"in ")
-        .physical(7, b"three ")
-        .physical(8, b"parts");
+    log.physical(5, b"mine").physical(6, b"in ").physical(7, b"three ").physical(8, b"parts");
     let mine = log.0.len();
     log.physical(5, b"from an earlier life");
     log.0[mine + LEGACY_HEADER] ^= 1;
@@ -185,10 +168,7 @@ fn fragments_out_of_order_are_damage() {
 #[test]
 fn unknown_types_are_skipped_only_if_they_allow_it() {
     let mut log = LogFile::default();
-    log.physical(200, b"?")
-        .physical(131, &[0; 24])
-        .physical(9, &[7, 0, 0, 0])
-        .logical(b"data");
+    log.physical(200, b"?").physical(131, &[0; 24]).physical(9, &[7, 0, 0, 0]).logical(b"data");
     assert_eq!(read(&log.0, Strictness::WriteAheadLog).unwrap(), [b"data"]);
     let mut log = LogFile::default();
     log.physical(12, b"?");
@@ -198,8 +178,7 @@ fn unknown_types_are_skipped_only_if_they_allow_it() {
 #[test]
 fn a_record_longer_than_its_block_is_damage() {
     let mut log = LogFile::default();
-    log.logical(&[1; BLOCK_SIZE - LEGACY_HEADER])
-        .logical(b"next block");
+    log.logical(&[1; BLOCK_SIZE - LEGACY_HEADER]).logical(b"next block");
     log.0[4..6].copy_from_slice(&u16::MAX.to_le_bytes());
     assert!(is_corrupt(&manifest(&log.0)));
 }

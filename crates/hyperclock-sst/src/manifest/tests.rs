@@ -30,15 +30,7 @@ const LARGEST: &[u8] = b"cherry\x00\x04\0\0\0\0\0\0";
 
 /// Tag 103 up to its custom fields.
 fn new_file_4() -> Record {
-    record()
-        .v(103)
-        .v(2)
-        .v(9)
-        .v(1217)
-        .s(SMALLEST)
-        .s(LARGEST)
-        .v(2)
-        .v(5)
+    record().v(103).v(2).v(9).v(1217).s(SMALLEST).s(LARGEST).v(2).v(5)
 }
 
 fn the_file(path_id: u32) -> FileMetadata {
@@ -68,10 +60,7 @@ fn an_edit_written_by_rocksdb_7_8_decodes() {
         last_sequence: Some(5),
         new_files: vec![(
             0,
-            FileMetadata {
-                unique_id: Some([0xa9ae_2173_226b_f1f4, 0xdd10_94c1_c984_1455]),
-                ..the_file(0)
-            },
+            FileMetadata { unique_id: Some([0xa9ae_2173_226b_f1f4, 0xdd10_94c1_c984_1455]), ..the_file(0) },
         )],
         ..VersionEdit::default()
     };
@@ -107,40 +96,15 @@ fn the_four_forms_of_a_new_file() {
 fn custom_fields() {
     let mut minimum = Vec::new();
     put_fixed64(&mut minimum, 300);
-    let edit = new_file_4()
-        .v(3)
-        .s(&minimum)
-        .v(13)
-        .s(&[0x85, 0x01])
-        .v(16)
-        .s(&[0])
-        .v(40)
-        .s(b"?")
-        .v(1);
+    let edit = new_file_4().v(3).s(&minimum).v(13).s(&[0x85, 0x01]).v(16).s(&[0]).v(40).s(b"?").v(1);
     let edit = edit.v(10).v(299).decode().unwrap();
     assert_eq!(edit.min_log_number_to_keep, Some(300));
-    let file = FileMetadata {
-        epoch_number: 133,
-        timestamps_persisted: false,
-        ..the_file(0)
-    };
+    let file = FileMetadata { epoch_number: 133, timestamps_persisted: false, ..the_file(0) };
     assert_eq!(edit.new_files, [(2, file)]);
-    assert!(matches!(
-        new_file_4().v(66).s(b"").v(1).decode(),
-        Err(EditError::Unsupported(_))
-    ));
-    for (tag, field) in [
-        (12, &[0; 15][..]),
-        (12, &[0; 17]),
-        (65, b""),
-        (16, b"xx"),
-        (3, b"\x05"),
-    ] {
+    assert!(matches!(new_file_4().v(66).s(b"").v(1).decode(), Err(EditError::Unsupported(_))));
+    for (tag, field) in [(12, &[0; 15][..]), (12, &[0; 17]), (65, b""), (16, b"xx"), (3, b"\x05")] {
         let outcome = new_file_4().v(tag).s(field).v(1).decode();
-        assert!(
-            matches!(outcome, Err(EditError::Malformed(_))),
-            "{tag} {outcome:?}"
-        );
+        assert!(matches!(outcome, Err(EditError::Malformed(_))), "{tag} {outcome:?}");
     }
 }
 
@@ -175,48 +139,18 @@ fn old_tags_with_the_ignorable_bit_are_not_length_prefixed() {
 
 #[test]
 fn unknown_tags_are_skipped_only_if_they_allow_it() {
-    let edit = record()
-        .v(8203)
-        .s(b"v")
-        .v(8199)
-        .s(b"\x0c\x01")
-        .v(9999)
-        .s(b"new")
-        .v(4)
-        .v(77);
+    let edit = record().v(8203).s(b"v").v(8199).s(b"\x0c\x01").v(9999).s(b"new").v(4).v(77);
     assert_eq!(edit.decode().unwrap().last_sequence, Some(77));
     for tag in [8, 11, 99, 301, 402] {
-        assert!(matches!(
-            record().v(tag).v(0).decode(),
-            Err(EditError::Unsupported(_))
-        ));
+        assert!(matches!(record().v(tag).v(0).decode(), Err(EditError::Unsupported(_))));
     }
-    let blob = record()
-        .v(400)
-        .v(11)
-        .v(2)
-        .v(300)
-        .s(b"")
-        .s(b"")
-        .v(64)
-        .s(b"")
-        .v(0);
+    let blob = record().v(400).v(11).v(2).v(300).s(b"").s(b"").v(64).s(b"").v(0);
     assert!(matches!(blob.decode(), Err(EditError::Unsupported(_))));
 }
 
 #[test]
 fn families_names_and_groups() {
-    let edit = record()
-        .v(1)
-        .s(b"cmp")
-        .v(200)
-        .v(3)
-        .v(201)
-        .s(b"users")
-        .v(300)
-        .v(2)
-        .v(203)
-        .v(3);
+    let edit = record().v(1).s(b"cmp").v(200).v(3).v(201).s(b"users").v(300).v(2).v(203).v(3);
     let expected = VersionEdit {
         comparator: Some("cmp".to_owned()),
         column_family: 3,
@@ -225,15 +159,7 @@ fn families_names_and_groups() {
         ..VersionEdit::default()
     };
     assert_eq!(edit.decode(), Ok(expected));
-    assert!(
-        record()
-            .v(200)
-            .v(3)
-            .v(202)
-            .decode()
-            .unwrap()
-            .drop_column_family
-    );
+    assert!(record().v(200).v(3).v(202).decode().unwrap().drop_column_family);
 }
 
 #[test]
@@ -253,8 +179,5 @@ fn every_truncation_is_found_or_ends_between_fields() {
 fn a_length_larger_than_the_record_allocates_nothing() {
     let mut bytes = vec![1];
     put_varint32(&mut bytes, u32::MAX);
-    assert!(matches!(
-        VersionEdit::decode(&bytes),
-        Err(EditError::Malformed(_))
-    ));
+    assert!(matches!(VersionEdit::decode(&bytes), Err(EditError::Malformed(_))));
 }

@@ -2,12 +2,7 @@ use super::*;
 use crate::key::{InternalKey, MAX_SEQUENCE, ValueType};
 
 fn key(user_key: &[u8], sequence: u64) -> Vec<u8> {
-    InternalKey {
-        user_key,
-        sequence,
-        value_type: ValueType::VALUE,
-    }
-    .encode()
+    InternalKey { user_key, sequence, value_type: ValueType::Value }.encode()
 }
 
 fn file(number: u64, smallest: &[u8], largest: &[u8], sequences: (u64, u64)) -> FileMetadata {
@@ -25,19 +20,11 @@ fn file(number: u64, smallest: &[u8], largest: &[u8], sequences: (u64, u64)) -> 
 
 /// The edit that every MANIFEST begins with, in effect.
 fn totals() -> VersionEdit {
-    VersionEdit {
-        log_number: Some(3),
-        next_file_number: Some(100),
-        last_sequence: Some(50),
-        ..VersionEdit::default()
-    }
+    VersionEdit { log_number: Some(3), next_file_number: Some(100), last_sequence: Some(50), ..VersionEdit::default() }
 }
 
 fn add(level: u32, files: impl IntoIterator<Item = FileMetadata>) -> VersionEdit {
-    VersionEdit {
-        new_files: files.into_iter().map(|file| (level, file)).collect(),
-        ..VersionEdit::default()
-    }
+    VersionEdit { new_files: files.into_iter().map(|file| (level, file)).collect(), ..VersionEdit::default() }
 }
 
 fn build(edits: impl IntoIterator<Item = VersionEdit>) -> Result<Version> {
@@ -51,10 +38,7 @@ fn build(edits: impl IntoIterator<Item = VersionEdit>) -> Result<Version> {
 
 fn numbers(version: &Version, family: usize) -> Vec<(u32, Vec<u64>)> {
     let levels = &version.families[family].levels;
-    levels
-        .iter()
-        .map(|l| (l.level, l.files.iter().map(|f| f.number).collect()))
-        .collect()
+    levels.iter().map(|l| (l.level, l.files.iter().map(|f| f.number).collect())).collect()
 }
 
 fn message(outcome: Result<Version>) -> String {
@@ -68,19 +52,15 @@ fn message(outcome: Result<Version>) -> String {
 fn a_moved_file_is_deleted_before_it_is_added() {
     let mut moved = add(6, [file(9, b"a", b"c", (1, 5))]);
     moved.deleted_files = vec![(0, 9)];
-    let version = build([add(0, [file(9, b"a", b"c", (1, 5))]), moved])
-        .ok()
-        .unwrap();
+    let version = build([add(0, [file(9, b"a", b"c", (1, 5))]), moved]).ok().unwrap();
     assert_eq!(numbers(&version, 0), [(6, vec![9])]);
     assert_eq!(version.last_sequence, 50);
 }
 
 #[test]
 fn level_0_goes_by_epoch_only_if_all_files_of_the_family_have_one() {
-    let with_epoch = |number, epoch_number, sequences| FileMetadata {
-        epoch_number,
-        ..file(number, b"a", b"z", sequences)
-    };
+    let with_epoch =
+        |number, epoch_number, sequences| FileMetadata { epoch_number, ..file(number, b"a", b"z", sequences) };
     let newest_by_epoch = || [with_epoch(11, 9, (1, 2)), with_epoch(12, 8, (3, 9))];
     let version = build([add(0, newest_by_epoch())]).ok().unwrap();
     assert_eq!(numbers(&version, 0), [(0, vec![11, 12])]);
@@ -104,70 +84,38 @@ fn level_0_ties_go_by_sequences_and_then_by_number() {
 #[test]
 fn deeper_levels_are_sorted_and_must_not_overlap() {
     let apart = [file(1, b"m", b"p", (0, 0)), file(2, b"a", b"c", (0, 0))];
-    assert_eq!(
-        numbers(&build([add(1, apart)]).ok().unwrap(), 0),
-        [(1, vec![2, 1])]
-    );
+    assert_eq!(numbers(&build([add(1, apart)]).ok().unwrap(), 0), [(1, vec![2, 1])]);
     // One key's versions may end one file and begin the next.
     let split = [file(1, b"a", b"k", (9, 9)), file(2, b"k", b"z", (4, 4))];
-    assert_eq!(
-        numbers(&build([add(1, split)]).ok().unwrap(), 0),
-        [(1, vec![1, 2])]
-    );
+    assert_eq!(numbers(&build([add(1, split)]).ok().unwrap(), 0), [(1, vec![1, 2])]);
     let overlapping = [file(1, b"a", b"m", (0, 0)), file(2, b"k", b"z", (0, 0))];
-    assert_eq!(
-        message(build([add(1, overlapping)])),
-        "files 1 and 2 of level 1 overlap"
-    );
+    assert_eq!(message(build([add(1, overlapping)])), "files 1 and 2 of level 1 overlap");
 }
 
 #[test]
 fn a_file_whose_bounds_are_swapped_is_refused() {
     let swapped = add(0, [file(4, b"z", b"a", (1, 1))]);
-    assert_eq!(
-        message(build([swapped])),
-        "smallest key of file 4 is above its largest"
-    );
+    assert_eq!(message(build([swapped])), "smallest key of file 4 is above its largest");
 }
 
 #[test]
 fn a_tombstone_end_may_touch_the_next_file() {
     let mut left = file(1, b"a", b"k", (0, 0));
-    left.largest = InternalKey {
-        user_key: b"k",
-        sequence: MAX_SEQUENCE,
-        value_type: ValueType::RANGE_DELETION,
-    }
-    .encode();
+    left.largest =
+        InternalKey { user_key: b"k", sequence: MAX_SEQUENCE, value_type: ValueType::RangeDeletion }.encode();
     assert!(build([add(1, [left, file(2, b"k", b"z", (4, 4))])]).is_ok());
 }
 
 #[test]
 fn deletions_and_additions_must_fit_the_state() {
-    let unknown = VersionEdit {
-        deleted_files: vec![(1, 7)],
-        ..VersionEdit::default()
-    };
-    assert_eq!(
-        message(build([unknown])),
-        "file 7 is deleted from level 1, where it is not"
-    );
-    let twice = [
-        add(0, [file(7, b"a", b"b", (1, 1))]),
-        add(1, [file(7, b"a", b"b", (1, 1))]),
-    ];
-    assert_eq!(
-        message(build(twice)),
-        "file 7 is added to level 1 and is live in level 0"
-    );
+    let unknown = VersionEdit { deleted_files: vec![(1, 7)], ..VersionEdit::default() };
+    assert_eq!(message(build([unknown])), "file 7 is deleted from level 1, where it is not");
+    let twice = [add(0, [file(7, b"a", b"b", (1, 1))]), add(1, [file(7, b"a", b"b", (1, 1))])];
+    assert_eq!(message(build(twice)), "file 7 is added to level 1 and is live in level 0");
 }
 
 fn family(id: u32, name: Option<&str>) -> VersionEdit {
-    VersionEdit {
-        column_family: id,
-        add_column_family: name.map(str::to_owned),
-        ..VersionEdit::default()
-    }
+    VersionEdit { column_family: id, add_column_family: name.map(str::to_owned), ..VersionEdit::default() }
 }
 
 #[test]
@@ -177,25 +125,10 @@ fn column_families_come_and_go() {
         log_number: Some(17),
         ..family(2, Some("reverse"))
     };
-    let dropped = VersionEdit {
-        drop_column_family: true,
-        ..family(1, None)
-    };
-    let filled = VersionEdit {
-        column_family: 2,
-        ..add(
-            4,
-            [file(1, b"m", b"b", (0, 0)), file(2, b"z", b"p", (0, 0))],
-        )
-    };
-    let version = build([family(1, Some("gone")), reverse, dropped, filled])
-        .ok()
-        .unwrap();
-    let names: Vec<_> = version
-        .families
-        .iter()
-        .map(|f| (f.id, f.name.as_str()))
-        .collect();
+    let dropped = VersionEdit { drop_column_family: true, ..family(1, None) };
+    let filled = VersionEdit { column_family: 2, ..add(4, [file(1, b"m", b"b", (0, 0)), file(2, b"z", b"p", (0, 0))]) };
+    let version = build([family(1, Some("gone")), reverse, dropped, filled]).ok().unwrap();
+    let names: Vec<_> = version.families.iter().map(|f| (f.id, f.name.as_str())).collect();
     assert_eq!(names, [(0, "default"), (2, "reverse")]);
     assert_eq!(version.families[1].log_number, 17);
     assert_eq!(numbers(&version, 1), [(4, vec![2, 1])]);
@@ -203,36 +136,15 @@ fn column_families_come_and_go() {
 
 #[test]
 fn families_that_contradict_each_other_are_refused() {
-    let drop_default = VersionEdit {
-        drop_column_family: true,
-        ..VersionEdit::default()
-    };
-    let named = |name: &str| VersionEdit {
-        comparator: Some(name.to_owned()),
-        ..VersionEdit::default()
-    };
+    let drop_default = VersionEdit { drop_column_family: true, ..VersionEdit::default() };
+    let named = |name: &str| VersionEdit { comparator: Some(name.to_owned()), ..VersionEdit::default() };
     let cases = [
         (vec![drop_default], "column family 0 cannot be dropped"),
-        (
-            vec![family(5, None)],
-            "version edit for column family 5, which does not exist",
-        ),
-        (
-            vec![family(1, Some("a")), family(1, Some("b"))],
-            "column family 1 (b) is added a second time",
-        ),
-        (
-            vec![family(1, Some("default"))],
-            "two column families are named default",
-        ),
-        (
-            vec![named("one"), named("two")],
-            "column family 0 changes its comparator from one to two",
-        ),
-        (
-            vec![named("mine")],
-            "comparator mine of column family default",
-        ),
+        (vec![family(5, None)], "version edit for column family 5, which does not exist"),
+        (vec![family(1, Some("a")), family(1, Some("b"))], "column family 1 (b) is added a second time"),
+        (vec![family(1, Some("default"))], "two column families are named default"),
+        (vec![named("one"), named("two")], "column family 0 changes its comparator from one to two"),
+        (vec![named("mine")], "comparator mine of column family default"),
         (
             vec![named("leveldb.BytewiseComparator.u64ts")],
             "user-defined timestamps, comparator leveldb.BytewiseComparator.u64ts of column family \
@@ -260,27 +172,9 @@ fn an_atomic_group_is_applied_whole_or_not_at_all() {
 #[test]
 fn the_totals_must_be_there() {
     for (missing, expected) in [
-        (
-            VersionEdit {
-                log_number: None,
-                ..totals()
-            },
-            "log number",
-        ),
-        (
-            VersionEdit {
-                next_file_number: None,
-                ..totals()
-            },
-            "next file number",
-        ),
-        (
-            VersionEdit {
-                last_sequence: None,
-                ..totals()
-            },
-            "last sequence number",
-        ),
+        (VersionEdit { log_number: None, ..totals() }, "log number"),
+        (VersionEdit { next_file_number: None, ..totals() }, "next file number"),
+        (VersionEdit { last_sequence: None, ..totals() }, "last sequence number"),
     ] {
         let mut builder = VersionBuilder::new();
         assert!(builder.apply(missing).is_ok());
