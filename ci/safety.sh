@@ -68,7 +68,7 @@ models() {
 
 # ---- sanitizers -----------------------------------------------------------------------------------------------------
 # The standard library is used as it is shipped, not instrumented, hence the flag that allows the mix. Its own
-# synchronisation can then look like a race; ci/tsan.suppressions lists what was found to be such, with the reason.
+# synchronisation can then look like a race; ci/tsan.supp lists what was found to be such, with the reason.
 sanitized() {
     local kind=$1
     shift
@@ -83,7 +83,7 @@ stress_seconds() {
 tsan() {
     echo "== ThreadSanitizer: stress test"
     HYPERCLOCK_STRESS_SECONDS=$(stress_seconds) \
-        TSAN_OPTIONS="halt_on_error=1 suppressions=$PWD/ci/tsan.suppressions" \
+        TSAN_OPTIONS="halt_on_error=1 suppressions=$PWD/ci/tsan.supp" \
         run "$logs/tsan.log" sanitized thread -p hyperclock --test stress
     some_tests_ran "$logs/tsan.log"
 

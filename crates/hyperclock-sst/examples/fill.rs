@@ -13,9 +13,7 @@ use hyperclock_sst::fill::{FillOptions, fill};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [directory, num, compression, rest @ ..] = &arguments[..] else {
-        return Err(
-            "usage: fill DIR NUM COMPRESSION [KEY_SIZE [VALUE_SIZE [TARGET_FILE_SIZE]]]".into(),
-        );
+        return Err("usage: fill DIR NUM COMPRESSION [KEY_SIZE [VALUE_SIZE [TARGET_FILE_SIZE]]]".into());
     };
     let compression = match compression.as_str() {
         "none" => CompressionType::None,
@@ -26,8 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         other => return Err(format!("no such compression: {other}").into()),
     };
     let defaults = FillOptions::default();
-    let size =
-        |index: usize, default: usize| rest.get(index).map_or(Ok(default), |text| text.parse());
+    let size = |index: usize, default: usize| rest.get(index).map_or(Ok(default), |text| text.parse());
     let options = FillOptions {
         num: num.parse()?,
         compression,

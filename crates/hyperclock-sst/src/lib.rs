@@ -8,14 +8,26 @@ mod checksum;
 mod coding;
 mod compression;
 mod counters;
+mod db;
+mod entry;
 mod error;
 mod file;
+pub mod fill;
 mod filter;
 mod footer;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod index;
+mod iter;
 mod key;
+mod log;
+mod manifest;
+mod options_file;
 mod properties;
 mod table;
+mod version;
+pub mod writer;
 
 pub use cached::PinnedSlice;
 pub use checksum::ChecksumType;
@@ -29,14 +41,6 @@ pub use key::{
 };
 pub use properties::{IndexType, Properties};
 pub use table::{ReadOptions, Table, TableIter, TableOptions, ValueRef};
-
-mod db;
-mod entry;
-mod iter;
-mod log;
-mod manifest;
-mod options_file;
-mod version;
 
 pub use db::{ColumnFamily, DEFAULT_COLUMN_FAMILY, Db, DbOptions, DbStats, FamilyStats, LevelStats};
 pub use iter::DbIter;

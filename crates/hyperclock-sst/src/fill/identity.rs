@@ -38,10 +38,7 @@ impl Identity {
         );
         let db = xxh3_128_with_seed(text.as_bytes(), GENERATION);
         let session = xxh3_128_with_seed(text.as_bytes(), !GENERATION);
-        Self {
-            db_id: uuid(db),
-            session_id: session_id(session),
-        }
+        Self { db_id: uuid(db), session_id: session_id(session) }
     }
 
     /// The id of table `file_number` in the MANIFEST.
@@ -54,14 +51,7 @@ impl Identity {
 fn uuid(hash: u128) -> String {
     let hash = (hash & !(0xf << 76) & !(0x3 << 62)) | (0x8 << 76) | (0x2 << 62);
     let digits = format!("{hash:032x}");
-    [
-        &digits[..8],
-        &digits[8..12],
-        &digits[12..16],
-        &digits[16..20],
-        &digits[20..],
-    ]
-    .join("-")
+    [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
 }
 
 /// Spells a hash as RocksDB does: 8 base-36 digits from one half, 12 from 62 bits of the other.
@@ -90,12 +80,7 @@ mod tests {
         let parts: Vec<usize> = identity.db_id.split('-').map(str::len).collect();
         assert_eq!(parts, [8, 4, 4, 4, 12]);
         assert_eq!(identity.session_id.len(), 20);
-        assert!(
-            identity
-                .session_id
-                .bytes()
-                .all(|digit| digit.is_ascii_digit() || digit.is_ascii_uppercase())
-        );
+        assert!(identity.session_id.bytes().all(|digit| digit.is_ascii_digit() || digit.is_ascii_uppercase()));
     }
 
     #[test]
@@ -103,22 +88,10 @@ mod tests {
         let base = FillOptions::default();
         let one = Identity::of(&base);
         for other in [
-            FillOptions {
-                num: 1,
-                ..base.clone()
-            },
-            FillOptions {
-                seed: 1,
-                ..base.clone()
-            },
-            FillOptions {
-                bloom_bits_per_key: None,
-                ..base.clone()
-            },
-            FillOptions {
-                value_compressibility: 0.25,
-                ..base.clone()
-            },
+            FillOptions { num: 1, ..base.clone() },
+            FillOptions { seed: 1, ..base.clone() },
+            FillOptions { bloom_bits_per_key: None, ..base.clone() },
+            FillOptions { value_compressibility: 0.25, ..base.clone() },
         ] {
             let other = Identity::of(&other);
             assert_ne!(one.db_id, other.db_id);

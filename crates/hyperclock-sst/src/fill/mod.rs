@@ -99,16 +99,10 @@ impl FillOptions {
             return refuse("key size 0: a key needs at least 1 byte".to_owned());
         }
         if self.key_size < 8 && self.num.saturating_sub(1) >> (self.key_size * 8) != 0 {
-            return refuse(format!(
-                "keys of {} bytes cannot number {} rows",
-                self.key_size, self.num
-            ));
+            return refuse(format!("keys of {} bytes cannot number {} rows", self.key_size, self.num));
         }
         if !(0.0..=1.0).contains(&self.value_compressibility) {
-            return refuse(format!(
-                "value compressibility {} is not in 0 ..= 1",
-                self.value_compressibility
-            ));
+            return refuse(format!("value compressibility {} is not in 0 ..= 1", self.value_compressibility));
         }
         if self.target_file_size == 0 {
             return refuse("target file size 0: a table needs room for a block".to_owned());
@@ -151,22 +145,13 @@ pub struct FillReport {
 ///
 /// [`Error::InvalidArgument`] for options out of range and for a directory with something in it; [`Error::Io`] when a
 /// file cannot be written. Files made before an error are removed.
-pub fn fill(
-    directory: &Path,
-    options: &FillOptions,
-    mut progress: impl FnMut(FillProgress),
-) -> Result<FillReport> {
+pub fn fill(directory: &Path, options: &FillOptions, mut progress: impl FnMut(FillProgress)) -> Result<FillReport> {
     options.validate()?;
     let identity = Identity::of(options);
     let mut directory = NewDirectory::create(directory)?;
     let mut rows = Rows::new(options);
 
-    let mut report = FillReport {
-        entries: 0,
-        files: 0,
-        file_bytes: 0,
-        raw_bytes: 0,
-    };
+    let mut report = FillReport { entries: 0, files: 0, file_bytes: 0, raw_bytes: 0 };
     let mut tables = Vec::new();
     let mut next_file_number = MANIFEST_NUMBER + 1;
     let mut open: Option<SstWriter> = None;
@@ -181,25 +166,14 @@ pub fn fill(
         report.entries += 1;
         report.raw_bytes += (key.len() + value.len()) as u64;
         if table.written() >= options.target_file_size || number + 1 == options.num {
-            tables.push(finish_table(
-                &mut directory,
-                table,
-                next_file_number,
-                &identity,
-            )?);
+            tables.push(finish_table(&mut directory, table, next_file_number, &identity)?);
             next_file_number += 1;
         } else {
             open = Some(table);
         }
         if report.entries.is_multiple_of(PROGRESS_STEP) || report.entries == options.num {
-            let FillReport {
-                entries, raw_bytes, ..
-            } = report;
-            progress(FillProgress {
-                entries,
-                total_entries: options.num,
-                raw_bytes,
-            });
+            let FillReport { entries, raw_bytes, .. } = report;
+            progress(FillProgress { entries, total_entries: options.num, raw_bytes });
         }
     }
 
@@ -216,12 +190,7 @@ pub fn fill(
     Ok(report)
 }
 
-fn start_table(
-    directory: &NewDirectory,
-    number: u64,
-    options: &FillOptions,
-    identity: &Identity,
-) -> Result<SstWriter> {
+fn start_table(directory: &NewDirectory, number: u64, options: &FillOptions, identity: &Identity) -> Result<SstWriter> {
     let writer_options = WriterOptions {
         block_size: options.block_size,
         compression: options.compression,
@@ -231,10 +200,7 @@ fn start_table(
         file_number: number,
         ..WriterOptions::default()
     };
-    SstWriter::create(
-        &directory.path().join(format!("{number:06}.sst")),
-        writer_options,
-    )
+    SstWriter::create(&directory.path().join(format!("{number:06}.sst")), writer_options)
 }
 
 fn finish_table(
@@ -246,13 +212,7 @@ fn finish_table(
     let path = table.path().to_path_buf();
     let info = table.finish()?;
     directory.made(path);
-    Ok(PlacedTable {
-        level: BOTTOM_LEVEL,
-        number,
-        info,
-        unique_id: identity.unique_id(number),
-        creation_time: 0,
-    })
+    Ok(PlacedTable { level: BOTTOM_LEVEL, number, info, unique_id: identity.unique_id(number), creation_time: 0 })
 }
 
 #[cfg(test)]

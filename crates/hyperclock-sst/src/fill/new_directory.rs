@@ -30,12 +30,7 @@ impl NewDirectory {
             );
             return Err(Error::InvalidArgument(message));
         }
-        Ok(Self {
-            path: path.to_path_buf(),
-            is_new,
-            files: Vec::new(),
-            complete: false,
-        })
+        Ok(Self { path: path.to_path_buf(), is_new, files: Vec::new(), complete: false })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -48,11 +43,7 @@ impl NewDirectory {
     }
 
     /// Makes the tables a database; from then on everything stays.
-    pub(super) fn install(
-        mut self,
-        snapshot: &DatabaseSnapshot<'_>,
-        manifest_number: u64,
-    ) -> Result<()> {
+    pub(super) fn install(mut self, snapshot: &DatabaseSnapshot<'_>, manifest_number: u64) -> Result<()> {
         snapshot.install(&self.path, manifest_number, &mut self.files)?;
         self.complete = true;
         Ok(())

@@ -65,20 +65,14 @@ mod tests {
     fn keys_are_numbers_padded_with_zeros() {
         let mut rows = Rows::new(&FillOptions::default());
         assert_eq!(rows.row(0x1234).0, b"\0\0\0\0\0\0\x12\x3400000000");
-        let mut rows = Rows::new(&FillOptions {
-            key_size: 3,
-            ..FillOptions::default()
-        });
+        let mut rows = Rows::new(&FillOptions { key_size: 3, ..FillOptions::default() });
         assert_eq!(rows.row(0x1234).0, b"\0\x12\x34");
     }
 
     #[test]
     fn values_repeat_after_their_share() {
-        let mut rows = Rows::new(&FillOptions {
-            value_size: 100,
-            value_compressibility: 0.3,
-            ..FillOptions::default()
-        });
+        let mut rows =
+            Rows::new(&FillOptions { value_size: 100, value_compressibility: 0.3, ..FillOptions::default() });
         let value = rows.row(7).1.to_vec();
         assert_eq!(value.len(), 100);
         assert!(value.iter().zip(&value[30..]).all(|(a, b)| a == b));
@@ -90,11 +84,7 @@ mod tests {
     fn any_size_and_share_can_be_made() {
         for value_size in [0, 1, 7, 8, 9, 1000] {
             for value_compressibility in [0.0, 0.01, 0.5, 1.0] {
-                let options = FillOptions {
-                    value_size,
-                    value_compressibility,
-                    ..FillOptions::default()
-                };
+                let options = FillOptions { value_size, value_compressibility, ..FillOptions::default() };
                 assert_eq!(Rows::new(&options).row(1).1.len(), value_size);
             }
         }
@@ -102,15 +92,7 @@ mod tests {
 
     #[test]
     fn the_seed_changes_every_value() {
-        let of = |seed| {
-            Rows::new(&FillOptions {
-                seed,
-                ..FillOptions::default()
-            })
-            .row(1)
-            .1
-            .to_vec()
-        };
+        let of = |seed| Rows::new(&FillOptions { seed, ..FillOptions::default() }).row(1).1.to_vec();
         assert_ne!(of(1), of(2));
     }
 }

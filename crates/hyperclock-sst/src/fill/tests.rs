@@ -5,11 +5,7 @@ use std::path::PathBuf;
 use super::*;
 
 fn small() -> FillOptions {
-    FillOptions {
-        num: 5_000,
-        target_file_size: 100_000,
-        ..FillOptions::default()
-    }
+    FillOptions { num: 5_000, target_file_size: 100_000, ..FillOptions::default() }
 }
 
 fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -17,10 +13,7 @@ fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
         .unwrap()
         .map(|entry| {
             let path = entry.unwrap().path();
-            (
-                path.file_name().unwrap().to_str().unwrap().to_owned(),
-                fs::read(path).unwrap(),
-            )
+            (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(path).unwrap())
         })
         .collect()
 }
@@ -46,18 +39,9 @@ fn equal_options_make_equal_bytes() {
 fn the_report_counts_what_is_there() {
     let (_parent, directory, report) = filled(&small());
     let files = files(&directory);
-    let tables: Vec<_> = files
-        .iter()
-        .filter(|(name, _)| name.contains(".sst"))
-        .collect();
+    let tables: Vec<_> = files.iter().filter(|(name, _)| name.contains(".sst")).collect();
     assert_eq!(report.files, tables.len() as u64);
-    assert_eq!(
-        report.file_bytes,
-        tables
-            .iter()
-            .map(|(_, bytes)| bytes.len() as u64)
-            .sum::<u64>()
-    );
+    assert_eq!(report.file_bytes, tables.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>());
     assert_eq!(report.entries, 5_000);
     assert_eq!(report.raw_bytes, 5_000 * 116);
     assert_eq!(files["CURRENT"], b"MANIFEST-000001\n");
@@ -67,12 +51,8 @@ fn the_report_counts_what_is_there() {
 #[test]
 fn values_compress_to_their_share() {
     for share in [0.25, 0.5, 1.0] {
-        let options = FillOptions {
-            num: 2_000,
-            value_size: 1000,
-            value_compressibility: share,
-            ..FillOptions::default()
-        };
+        let options =
+            FillOptions { num: 2_000, value_size: 1000, value_compressibility: share, ..FillOptions::default() };
         let (_parent, _, report) = filled(&options);
         let kept = report.file_bytes as f64 / report.raw_bytes as f64;
         // Matches, keys, filter and index take a few percent more.
@@ -84,11 +64,7 @@ fn values_compress_to_their_share() {
 fn progress_ends_with_the_last_row() {
     let parent = tempfile::tempdir().unwrap();
     let mut seen = Vec::new();
-    let options = FillOptions {
-        num: 40_000,
-        value_size: 8,
-        ..FillOptions::default()
-    };
+    let options = FillOptions { num: 40_000, value_size: 8, ..FillOptions::default() };
     fill(&parent.path().join("db"), &options, |progress| {
         seen.push(progress.entries);
     })
@@ -98,10 +74,7 @@ fn progress_ends_with_the_last_row() {
 
 #[test]
 fn a_database_without_rows_is_a_database() {
-    let (_parent, directory, report) = filled(&FillOptions {
-        num: 0,
-        ..FillOptions::default()
-    });
+    let (_parent, directory, report) = filled(&FillOptions { num: 0, ..FillOptions::default() });
     assert_eq!(report.files, 0);
     assert!(files(&directory).contains_key("CURRENT"));
 }
@@ -127,14 +100,8 @@ fn a_failed_fill_leaves_nothing() {
     let parent = tempfile::tempdir().unwrap();
     let directory = parent.path().join("db");
     // Refused by the table writer, after the directory was made.
-    let options = FillOptions {
-        block_size: 1,
-        ..small()
-    };
-    assert!(matches!(
-        fill(&directory, &options, |_| ()),
-        Err(Error::InvalidArgument(_))
-    ));
+    let options = FillOptions { block_size: 1, ..small() };
+    assert!(matches!(fill(&directory, &options, |_| ()), Err(Error::InvalidArgument(_))));
     assert!(!directory.exists());
 
     let mut new = NewDirectory::create(&directory).unwrap();
@@ -149,64 +116,16 @@ fn options_out_of_range_are_refused_before_anything_is_made() {
     let parent = tempfile::tempdir().unwrap();
     let directory = parent.path().join("db");
     for (options, says) in [
-        (
-            FillOptions {
-                key_size: 0,
-                ..small()
-            },
-            "key size 0",
-        ),
-        (
-            FillOptions {
-                key_size: 1,
-                num: 257,
-                ..small()
-            },
-            "keys of 1 bytes cannot number 257 rows",
-        ),
-        (
-            FillOptions {
-                num: u64::MAX,
-                ..small()
-            },
-            "sequence numbers",
-        ),
-        (
-            FillOptions {
-                value_compressibility: -0.1,
-                ..small()
-            },
-            "compressibility -0.1",
-        ),
-        (
-            FillOptions {
-                value_compressibility: f64::NAN,
-                ..small()
-            },
-            "compressibility NaN",
-        ),
-        (
-            FillOptions {
-                target_file_size: 0,
-                ..small()
-            },
-            "target file size 0",
-        ),
+        (FillOptions { key_size: 0, ..small() }, "key size 0"),
+        (FillOptions { key_size: 1, num: 257, ..small() }, "keys of 1 bytes cannot number 257 rows"),
+        (FillOptions { num: u64::MAX, ..small() }, "sequence numbers"),
+        (FillOptions { value_compressibility: -0.1, ..small() }, "compressibility -0.1"),
+        (FillOptions { value_compressibility: f64::NAN, ..small() }, "compressibility NaN"),
+        (FillOptions { target_file_size: 0, ..small() }, "target file size 0"),
     ] {
         let error = fill(&directory, &options, |_| ()).unwrap_err();
         assert!(error.to_string().contains(says), "{error}");
         assert!(!directory.exists());
     }
-    assert!(
-        fill(
-            &directory,
-            &FillOptions {
-                key_size: 1,
-                num: 256,
-                ..small()
-            },
-            |_| ()
-        )
-        .is_ok()
-    );
+    assert!(fill(&directory, &FillOptions { key_size: 1, num: 256, ..small() }, |_| ()).is_ok());
 }

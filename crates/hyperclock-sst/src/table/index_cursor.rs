@@ -115,7 +115,7 @@ impl<P: Primary> IndexCursor<P> {
 
     fn skip_empty_forward(&mut self, table: &Inner<P>, read: &ReadOptions) -> Result<()> {
         while self.at_end_of_partition() {
-            self.top.run(table, IndexIter::next)?;
+            self.top.run(table, BlockIter::next)?;
             self.enter(table, read, Start::First)?;
         }
         Ok(())
@@ -123,7 +123,7 @@ impl<P: Primary> IndexCursor<P> {
 
     fn skip_empty_backward(&mut self, table: &Inner<P>, read: &ReadOptions) -> Result<()> {
         while self.at_end_of_partition() {
-            self.top.run(table, IndexIter::prev)?;
+            self.top.run(table, BlockIter::prev)?;
             self.enter(table, read, Start::Last)?;
         }
         Ok(())
@@ -131,20 +131,20 @@ impl<P: Primary> IndexCursor<P> {
 
     pub(super) fn next(&mut self, table: &Inner<P>, read: &ReadOptions) -> Result<()> {
         if !table.two_level {
-            return self.top.run(table, IndexIter::next);
+            return self.top.run(table, BlockIter::next);
         }
         if let Some(partition) = &mut self.partition {
-            partition.run(table, IndexIter::next)?;
+            partition.run(table, BlockIter::next)?;
         }
         self.skip_empty_forward(table, read)
     }
 
     pub(super) fn prev(&mut self, table: &Inner<P>, read: &ReadOptions) -> Result<()> {
         if !table.two_level {
-            return self.top.run(table, IndexIter::prev);
+            return self.top.run(table, BlockIter::prev);
         }
         if let Some(partition) = &mut self.partition {
-            partition.run(table, IndexIter::prev)?;
+            partition.run(table, BlockIter::prev)?;
         }
         self.skip_empty_backward(table, read)
     }

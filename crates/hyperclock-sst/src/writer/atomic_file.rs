@@ -39,25 +39,19 @@ impl AtomicFile {
             .open(&temporary)
             .map_err(|source| Error::io(&temporary, source))?;
         let file = Some(BufWriter::with_capacity(BUFFER, file));
-        Ok(Self {
-            path: path.to_path_buf(),
-            temporary,
-            file,
-        })
+        Ok(Self { path: path.to_path_buf(), temporary, file })
     }
 
     /// Makes a whole file of `bytes`.
     pub(crate) fn write_all_to(path: &Path, bytes: &[u8]) -> Result<()> {
         let mut file = Self::create(path)?;
-        file.write_all(bytes)
-            .map_err(|source| Error::io(path, source))?;
+        file.write_all(bytes).map_err(|source| Error::io(path, source))?;
         file.commit()
     }
 
     /// Makes the bytes durable and gives the file its name.
     pub(crate) fn commit(mut self) -> Result<()> {
-        self.try_commit()
-            .map_err(|source| Error::io(&self.path, source))
+        self.try_commit().map_err(|source| Error::io(&self.path, source))
     }
 
     fn try_commit(&mut self) -> io::Result<()> {
@@ -101,11 +95,7 @@ fn sync_directory_of(path: &Path) -> io::Result<()> {
     if cfg!(unix)
         && let Some(directory) = path.parent()
     {
-        let directory = if directory.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            directory
-        };
+        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
         File::open(directory)?.sync_all()?;
     }
     Ok(())
@@ -117,9 +107,7 @@ mod tests {
 
     fn names(directory: &Path) -> Vec<String> {
         let entries = fs::read_dir(directory).unwrap();
-        let mut names: Vec<_> = entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -150,9 +138,7 @@ mod tests {
         let path = directory.path().join("a");
         fs::write(&path, b"old").unwrap();
         let error = AtomicFile::create(&path).unwrap_err();
-        assert!(
-            matches!(error, Error::Io { source, .. } if source.kind() == io::ErrorKind::AlreadyExists)
-        );
+        assert!(matches!(error, Error::Io { source, .. } if source.kind() == io::ErrorKind::AlreadyExists));
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(names(directory.path()), ["a"]);
     }

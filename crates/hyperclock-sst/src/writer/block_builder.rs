@@ -17,10 +17,10 @@
 use crate::coding::{put_fixed32, put_varint32};
 
 /// The restart interval of a block with a single restart, at its first entry.
-pub(super) const ONE_RESTART: u32 = u32::MAX;
+pub(crate) const ONE_RESTART: u32 = u32::MAX;
 
 #[derive(Debug)]
-pub(super) struct BlockBuilder {
+pub(crate) struct BlockBuilder {
     buffer: Vec<u8>,
     restarts: Vec<u32>,
     restart_interval: u32,
@@ -29,7 +29,7 @@ pub(super) struct BlockBuilder {
 }
 
 impl BlockBuilder {
-    pub(super) fn new(restart_interval: u32) -> Self {
+    pub(crate) fn new(restart_interval: u32) -> Self {
         Self {
             buffer: Vec::new(),
             restarts: Vec::new(),
@@ -39,17 +39,17 @@ impl BlockBuilder {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.buffer.is_empty()
     }
 
     /// Bytes of the block if it were finished now.
-    pub(super) fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.buffer.len() + (self.restarts.len().max(1) + 1) * size_of::<u32>()
     }
 
     /// Appends an entry; `key` and `value` are shorter than 4 GiB.
-    pub(super) fn add(&mut self, key: &[u8], value: &[u8]) {
+    pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
         let shared = self.begin_entry(key);
         put_varint32(&mut self.buffer, shared as u32);
         put_varint32(&mut self.buffer, (key.len() - shared) as u32);
@@ -60,7 +60,7 @@ impl BlockBuilder {
 
     /// Appends an entry of an index with delta-encoded values: it has no value length, because a handle ends itself.
     /// The value must be a full handle, so the entry must be a restart.
-    pub(super) fn add_full_handle(&mut self, key: &[u8], handle: &[u8]) {
+    pub(crate) fn add_full_handle(&mut self, key: &[u8], handle: &[u8]) {
         debug_assert_eq!(self.restart_interval, 1);
         let shared = self.begin_entry(key);
         put_varint32(&mut self.buffer, shared as u32);
@@ -70,7 +70,7 @@ impl BlockBuilder {
     }
 
     /// Completes the block and hands out its bytes. [`reset`](Self::reset) makes room for the next one.
-    pub(super) fn finish(&mut self) -> &[u8] {
+    pub(crate) fn finish(&mut self) -> &[u8] {
         if self.restarts.is_empty() {
             // A block without entries still has one restart, at offset 0.
             self.restarts.push(0);
@@ -83,7 +83,7 @@ impl BlockBuilder {
     }
 
     /// Empties the builder and keeps its allocations.
-    pub(super) fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.buffer.clear();
         self.restarts.clear();
         self.entries_since_restart = 0;
@@ -92,14 +92,13 @@ impl BlockBuilder {
 
     /// Notes a restart where one is due, and returns how many leading bytes the entry shares with the one before.
     fn begin_entry(&mut self, key: &[u8]) -> usize {
-        let shared =
-            if self.buffer.is_empty() || self.entries_since_restart >= self.restart_interval {
-                self.restarts.push(self.buffer.len() as u32);
-                self.entries_since_restart = 0;
-                0
-            } else {
-                common_prefix(&self.last_key, key)
-            };
+        let shared = if self.buffer.is_empty() || self.entries_since_restart >= self.restart_interval {
+            self.restarts.push(self.buffer.len() as u32);
+            self.entries_since_restart = 0;
+            0
+        } else {
+            common_prefix(&self.last_key, key)
+        };
         self.entries_since_restart += 1;
         self.last_key.truncate(shared);
         self.last_key.extend_from_slice(&key[shared..]);
@@ -108,7 +107,7 @@ impl BlockBuilder {
 }
 
 /// Number of leading bytes that `a` and `b` have in common.
-pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(x, y)| x == y).count()
 }
 
@@ -155,19 +154,13 @@ mod tests {
         block.finish();
         block.reset();
         block.add(b"ab", b"y");
-        assert_eq!(
-            block.finish(),
-            [&[0, 2, 1][..], b"aby", &[0, 0, 0, 0, 1, 0, 0, 0]].concat()
-        );
+        assert_eq!(block.finish(), [&[0, 2, 1][..], b"aby", &[0, 0, 0, 0, 1, 0, 0, 0]].concat());
     }
 
     #[test]
     fn an_index_entry_has_no_value_length() {
         let mut block = BlockBuilder::new(1);
         block.add_full_handle(b"cherry", &[0, 0x5b]);
-        assert_eq!(
-            block.finish(),
-            [&[0, 6][..], b"cherry", &[0, 0x5b, 0, 0, 0, 0, 1, 0, 0, 0]].concat()
-        );
+        assert_eq!(block.finish(), [&[0, 6][..], b"cherry", &[0, 0x5b, 0, 0, 0, 0, 1, 0, 0, 0]].concat());
     }
 }

@@ -32,20 +32,8 @@ pub(super) struct BlockWriter<W> {
 }
 
 impl<W: Write> BlockWriter<W> {
-    pub(super) fn new(
-        sink: W,
-        path: &Path,
-        checksum: ChecksumType,
-        compression: CompressionType,
-    ) -> Self {
-        Self {
-            sink,
-            path: path.to_path_buf(),
-            offset: 0,
-            checksum,
-            compression,
-            compressed: Vec::new(),
-        }
+    pub(super) fn new(sink: W, path: &Path, checksum: ChecksumType, compression: CompressionType) -> Self {
+        Self { sink, path: path.to_path_buf(), offset: 0, checksum, compression, compressed: Vec::new() }
     }
 
     /// Bytes written so far.
@@ -78,9 +66,7 @@ impl<W: Write> BlockWriter<W> {
 
     /// Appends bytes that are no block: the footer.
     pub(super) fn write_unframed(&mut self, bytes: &[u8]) -> Result<()> {
-        self.sink
-            .write_all(bytes)
-            .map_err(|source| Error::io(&self.path, source))?;
+        self.sink.write_all(bytes).map_err(|source| Error::io(&self.path, source))?;
         self.offset += bytes.len() as u64;
         Ok(())
     }
@@ -90,10 +76,7 @@ impl<W: Write> BlockWriter<W> {
     }
 
     fn write_stored(&mut self, stored: &[u8], kind: CompressionType) -> Result<Handle> {
-        let handle = Handle {
-            offset: self.offset,
-            size: stored.len() as u64,
-        };
+        let handle = Handle { offset: self.offset, size: stored.len() as u64 };
         let kind = kind.as_u8();
         let mut trailer = [kind, 0, 0, 0, 0];
         trailer[1..].copy_from_slice(&self.checksum.compute(stored, kind).to_le_bytes());

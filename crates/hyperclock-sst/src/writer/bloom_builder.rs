@@ -13,45 +13,37 @@ const LINE: usize = 64;
 const PROBE_MULTIPLIER: u32 = 0x9e37_79b9;
 
 #[derive(Debug)]
-pub(super) struct BloomBuilder {
+pub(crate) struct BloomBuilder {
     millibits_per_key: u64,
     hashes: Vec<u64>,
 }
 
 impl BloomBuilder {
     /// `bits_per_key` is in 1.0 ..= 100.0.
-    pub(super) fn new(bits_per_key: f64) -> Self {
-        #[expect(
-            clippy::cast_sign_loss,
-            reason = "the range was checked with the options"
-        )]
+    pub(crate) fn new(bits_per_key: f64) -> Self {
+        #[expect(clippy::cast_sign_loss, reason = "the range was checked with the options")]
         let millibits_per_key = (bits_per_key * 1000.0).round() as u64;
-        Self {
-            millibits_per_key,
-            hashes: Vec::new(),
-        }
+        Self { millibits_per_key, hashes: Vec::new() }
     }
 
     /// Adds the hash of a user key. Versions of one key arrive in a row and count once.
-    pub(super) fn add(&mut self, hash: u64) {
+    pub(crate) fn add(&mut self, hash: u64) {
         if self.hashes.last() != Some(&hash) {
             self.hashes.push(hash);
         }
     }
 
     /// Hashes that the filter will hold.
-    pub(super) fn num_entries(&self) -> u64 {
+    pub(crate) fn num_entries(&self) -> u64 {
         self.hashes.len() as u64
     }
 
     /// The filter block: empty without keys, which a reader takes as "no key matches".
-    pub(super) fn finish(self) -> Vec<u8> {
+    pub(crate) fn finish(self) -> Vec<u8> {
         if self.hashes.is_empty() {
             return Vec::new();
         }
-        let bytes = (self.hashes.len() as u64)
-            .saturating_mul(self.millibits_per_key)
-            .div_ceil(8000);
+        let bytes = (self.hashes.len() as u64).saturating_mul(self.millibits_per_key).div_ceil(8000);
         let lines = bytes.div_ceil(LINE as u64).min(u64::from(u32::MAX)) as u32;
         let probes = probes(self.millibits_per_key);
         let mut filter = vec![0; lines as usize * LINE];
@@ -74,9 +66,7 @@ impl BloomBuilder {
 /// crowd in some lines, and crowded lines want fewer probes.
 fn probes(millibits_per_key: u64) -> u8 {
     // Upper end of the range of millibits for 1, 2, 3 .. probes.
-    const LIMITS: [u64; 12] = [
-        2080, 3580, 5100, 6640, 8300, 10_070, 11_720, 14_001, 16_050, 18_300, 22_001, 25_501,
-    ];
+    const LIMITS: [u64; 12] = [2080, 3580, 5100, 6640, 8300, 10_070, 11_720, 14_001, 16_050, 18_300, 22_001, 25_501];
     match LIMITS.iter().position(|&limit| millibits_per_key <= limit) {
         Some(index) => index as u8 + 1,
         None => (millibits_per_key.div_ceil(2000) - 1).clamp(12, 24) as u8,

@@ -22,7 +22,7 @@ struct Entry {
 }
 
 #[derive(Debug)]
-pub(super) struct IndexBuilder {
+pub(crate) struct IndexBuilder {
     shorten: bool,
     entries: Vec<Entry>,
     versions_are_split: bool,
@@ -30,17 +30,13 @@ pub(super) struct IndexBuilder {
 
 impl IndexBuilder {
     /// `shorten` is set only for the bytewise comparator.
-    pub(super) fn new(shorten: bool) -> Self {
-        Self {
-            shorten,
-            entries: Vec::new(),
-            versions_are_split: false,
-        }
+    pub(crate) fn new(shorten: bool) -> Self {
+        Self { shorten, entries: Vec::new(), versions_are_split: false }
     }
 
     /// Adds the block that ends with (`last_user_key`, `last_trailer`). `next_user_key` begins the block after it; the
     /// last block of a table has none.
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         last_user_key: &[u8],
         last_trailer: u64,
@@ -59,26 +55,21 @@ impl IndexBuilder {
                 trailer = pack_trailer(MAX_SEQUENCE, ValueType::SingleDeletion.as_u8());
             }
         }
-        self.entries.push(Entry {
-            user_key,
-            trailer,
-            offset,
-            size,
-        });
+        self.entries.push(Entry { user_key, trailer, offset, size });
     }
 
     /// Number of data blocks.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// True if the separators are user keys.
-    pub(super) fn keys_are_user_keys(&self) -> bool {
+    pub(crate) fn keys_are_user_keys(&self) -> bool {
         !self.versions_are_split
     }
 
     /// The body of the index block.
-    pub(super) fn finish(&self) -> Vec<u8> {
+    pub(crate) fn finish(&self) -> Vec<u8> {
         let mut block = BlockBuilder::new(1);
         let mut key = Vec::new();
         let mut handle = Vec::with_capacity(20);
@@ -110,10 +101,7 @@ fn shorten_separator(key: &mut Vec<u8>, next: &[u8]) -> bool {
     let at = if byte + 1 < limit {
         Some(shared)
     } else {
-        key.iter()
-            .skip(shared + 1)
-            .position(|&byte| byte < 0xff)
-            .map(|behind| shared + 1 + behind)
+        key.iter().skip(shared + 1).position(|&byte| byte < 0xff).map(|behind| shared + 1 + behind)
     };
     match at {
         Some(at) if at + 1 < key.len() => {

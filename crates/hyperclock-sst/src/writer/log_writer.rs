@@ -54,8 +54,7 @@ impl LogWriter {
     fn add_fragment(&mut self, kind: u8, payload: &[u8]) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(&[0; 4]);
-        self.bytes
-            .extend_from_slice(&(payload.len() as u16).to_le_bytes());
+        self.bytes.extend_from_slice(&(payload.len() as u16).to_le_bytes());
         self.bytes.push(kind);
         self.bytes.extend_from_slice(payload);
         let checksum = mask_crc(crc32c(&self.bytes[start + 6..]));
@@ -71,10 +70,7 @@ mod tests {
     fn a_short_record_is_one_fragment() {
         let mut log = LogWriter::default();
         log.add_record(&[0x02, 0x00, 0x04, 0x00]);
-        assert_eq!(
-            log.into_bytes(),
-            [0xf4, 0x03, 0x0c, 0x5a, 4, 0, FULL, 0x02, 0x00, 0x04, 0x00]
-        );
+        assert_eq!(log.into_bytes(), [0xf4, 0x03, 0x0c, 0x5a, 4, 0, FULL, 0x02, 0x00, 0x04, 0x00]);
     }
 
     #[test]
@@ -88,10 +84,7 @@ mod tests {
         assert_eq!(bytes[BLOCK - HEADER - 3 + 6], FIRST);
         assert_eq!(bytes[BLOCK + 6], MIDDLE);
         assert_eq!(bytes[2 * BLOCK + 6], LAST);
-        assert_eq!(
-            bytes.len(),
-            BLOCK * 2 + HEADER + (BLOCK - 3 - (BLOCK - HEADER))
-        );
+        assert_eq!(bytes.len(), BLOCK * 2 + HEADER + (BLOCK - 3 - (BLOCK - HEADER)));
     }
 
     #[test]

@@ -121,18 +121,12 @@ fn put_new_file(edit: &mut Vec<u8>, table: &PlacedTable) {
     let mut unique_id = table.unique_id[0].to_le_bytes().to_vec();
     unique_id.extend_from_slice(&table.unique_id[1].to_le_bytes());
     for (tag, value) in [
-        (
-            custom_tag::OLDEST_ANCESTOR_TIME,
-            varint(table.creation_time),
-        ),
+        (custom_tag::OLDEST_ANCESTOR_TIME, varint(table.creation_time)),
         (custom_tag::FILE_CREATION_TIME, varint(table.creation_time)),
         (custom_tag::UNIQUE_ID, unique_id),
         // Epochs order the files of level 0; below it they only have to be there.
         (custom_tag::EPOCH_NUMBER, varint(1)),
-        (
-            custom_tag::TAIL_SIZE,
-            varint(info.file_size - info.data_size),
-        ),
+        (custom_tag::TAIL_SIZE, varint(info.file_size - info.data_size)),
     ] {
         put_varint32(edit, tag);
         put_length_prefixed(edit, &value);
@@ -163,13 +157,7 @@ mod tests {
             smallest_sequence: 2,
             largest_sequence: 5,
         };
-        let table = PlacedTable {
-            level: 6,
-            number: 9,
-            info,
-            unique_id: [0x0102, 0x0304],
-            creation_time: 0,
-        };
+        let table = PlacedTable { level: 6, number: 9, info, unique_id: [0x0102, 0x0304], creation_time: 0 };
         let mut edit = Vec::new();
         put_new_file(&mut edit, &table);
         let expected = [

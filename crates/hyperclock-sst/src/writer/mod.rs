@@ -23,13 +23,13 @@
 //! A table becomes part of a database when a MANIFEST names it: see [`crate::fill`].
 
 mod atomic_file;
-mod block_builder;
+pub(crate) mod block_builder;
 mod block_writer;
-mod bloom_builder;
-mod index_builder;
+pub(crate) mod bloom_builder;
+pub(crate) mod index_builder;
 pub(crate) mod log_writer;
 pub(crate) mod manifest_writer;
-mod properties_builder;
+pub(crate) mod properties_builder;
 mod table_builder;
 
 use std::path::{Path, PathBuf};
@@ -110,16 +110,10 @@ impl WriterOptions {
     fn validate(&self) -> Result<()> {
         let refuse = |message: String| Err(Error::InvalidArgument(message));
         if !(64..=1 << 30).contains(&self.block_size) {
-            return refuse(format!(
-                "block size {} is not in 64 ..= {}",
-                self.block_size,
-                1 << 30
-            ));
+            return refuse(format!("block size {} is not in 64 ..= {}", self.block_size, 1 << 30));
         }
         if self.restart_interval == 0 {
-            return refuse(
-                "restart interval 0: a block needs a restart every 1 or more entries".to_owned(),
-            );
+            return refuse("restart interval 0: a block needs a restart every 1 or more entries".to_owned());
         }
         // Finds out about codecs that are only read, or not built in.
         compress(self.compression, None, &[], &mut Vec::new())
@@ -127,9 +121,7 @@ impl WriterOptions {
         if let Some(bits) = self.bloom_bits_per_key
             && !(1.0..=100.0).contains(&bits)
         {
-            return refuse(format!(
-                "{bits} bits of Bloom filter a key are not in 1 ..= 100"
-            ));
+            return refuse(format!("{bits} bits of Bloom filter a key are not in 1 ..= 100"));
         }
         Ok(())
     }
@@ -174,23 +166,18 @@ impl SstWriter {
     pub fn create(path: &Path, options: WriterOptions) -> Result<Self> {
         options.validate()?;
         let builder = TableBuilder::new(AtomicFile::create(path)?, path, options)?;
-        Ok(Self {
-            path: path.to_path_buf(),
-            builder,
-        })
+        Ok(Self { path: path.to_path_buf(), builder })
     }
 
     /// Appends a value. User keys ascend in the comparator's order; versions of one key follow each other, newest
     /// (highest sequence number) first. An entry out of order is an [`Error::InvalidArgument`] and changes nothing.
     pub fn put(&mut self, user_key: &[u8], sequence: u64, value: &[u8]) -> Result<()> {
-        self.builder
-            .add(user_key, sequence, ValueType::Value, value)
+        self.builder.add(user_key, sequence, ValueType::Value, value)
     }
 
     /// Appends a tombstone: the key is absent from here to the next newer version.
     pub fn delete(&mut self, user_key: &[u8], sequence: u64) -> Result<()> {
-        self.builder
-            .add(user_key, sequence, ValueType::Deletion, &[])
+        self.builder.add(user_key, sequence, ValueType::Deletion, &[])
     }
 
     /// Bytes of all finished data blocks: what to compare with a target file size.
@@ -215,3 +202,6 @@ impl SstWriter {
         &self.path
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,28 +9,28 @@ use super::block_builder::{BlockBuilder, ONE_RESTART};
 use crate::coding::put_varint64;
 
 #[derive(Debug, Default)]
-pub(super) struct PropertiesBuilder {
+pub(crate) struct PropertiesBuilder {
     values: BTreeMap<&'static str, Vec<u8>>,
 }
 
 impl PropertiesBuilder {
-    pub(super) fn number(&mut self, name: &'static str, value: u64) -> &mut Self {
+    pub(crate) fn number(&mut self, name: &'static str, value: u64) -> &mut Self {
         let mut bytes = Vec::new();
         put_varint64(&mut bytes, value);
         self.bytes(name, &bytes)
     }
 
-    pub(super) fn text(&mut self, name: &'static str, value: &str) -> &mut Self {
+    pub(crate) fn text(&mut self, name: &'static str, value: &str) -> &mut Self {
         self.bytes(name, value.as_bytes())
     }
 
-    pub(super) fn bytes(&mut self, name: &'static str, value: &[u8]) -> &mut Self {
+    pub(crate) fn bytes(&mut self, name: &'static str, value: &[u8]) -> &mut Self {
         self.values.insert(name, value.to_vec());
         self
     }
 
     /// The body of the properties block.
-    pub(super) fn finish(&self) -> Vec<u8> {
+    pub(crate) fn finish(&self) -> Vec<u8> {
         let mut block = BlockBuilder::new(ONE_RESTART);
         for (name, value) in &self.values {
             block.add(name.as_bytes(), value);

@@ -77,10 +77,7 @@ impl<W: Write> TableBuilder<W> {
             first_key: Vec::new(),
             last_key: Vec::new(),
             scratch: Vec::new(),
-            counts: Counts {
-                smallest_sequence: u64::MAX,
-                ..Counts::default()
-            },
+            counts: Counts { smallest_sequence: u64::MAX, ..Counts::default() },
             failed: false,
             order,
             options,
@@ -88,17 +85,9 @@ impl<W: Write> TableBuilder<W> {
     }
 
     /// Appends an entry. One that is refused as an invalid argument leaves the table as it was.
-    pub(super) fn add(
-        &mut self,
-        user_key: &[u8],
-        sequence: u64,
-        kind: ValueType,
-        value: &[u8],
-    ) -> Result<()> {
+    pub(super) fn add(&mut self, user_key: &[u8], sequence: u64, kind: ValueType, value: &[u8]) -> Result<()> {
         if self.failed {
-            return Err(Error::InvalidArgument(
-                "the table had a failed write before: start it again".to_owned(),
-            ));
+            return Err(Error::InvalidArgument("the table had a failed write before: start it again".to_owned()));
         }
         self.check_entry(user_key, sequence, value)?;
 
@@ -149,9 +138,7 @@ impl<W: Write> TableBuilder<W> {
     /// Writes what follows the data blocks, and returns the sink, which the caller must flush.
     pub(super) fn finish(mut self) -> Result<(W, SstInfo)> {
         if self.failed {
-            return Err(Error::InvalidArgument(
-                "the table had a failed write: start it again".to_owned(),
-            ));
+            return Err(Error::InvalidArgument("the table had a failed write: start it again".to_owned()));
         }
         if !self.block.is_empty() {
             self.end_block()?;
@@ -205,11 +192,7 @@ impl<W: Write> TableBuilder<W> {
             num_data_blocks: self.index.len() as u64,
             smallest_key: self.first_key,
             largest_key: self.last_key,
-            smallest_sequence: if self.counts.entries == 0 {
-                0
-            } else {
-                self.counts.smallest_sequence
-            },
+            smallest_sequence: if self.counts.entries == 0 { 0 } else { self.counts.smallest_sequence },
             largest_sequence: self.counts.largest_sequence,
         };
         Ok((self.out.into_sink(), info))
@@ -226,9 +209,7 @@ impl<W: Write> TableBuilder<W> {
             return Err(Error::InvalidArgument(message));
         }
         if sequence > MAX_SEQUENCE {
-            return Err(Error::InvalidArgument(format!(
-                "sequence number {sequence} is above {MAX_SEQUENCE}"
-            )));
+            return Err(Error::InvalidArgument(format!("sequence number {sequence} is above {MAX_SEQUENCE}")));
         }
         let Some((last_user_key, last_trailer)) = split_internal_key(&self.last_key) else {
             return Ok(());
@@ -261,11 +242,8 @@ impl<W: Write> TableBuilder<W> {
 
     /// Gives the block that was written last its separator, now that the key behind it is known.
     fn index_pending(&mut self, next_user_key: Option<&[u8]>) {
-        if let (Some(handle), Some((user_key, trailer))) =
-            (self.unindexed.take(), split_internal_key(&self.last_key))
-        {
-            self.index
-                .add(user_key, trailer, next_user_key, handle.offset, handle.size);
+        if let (Some(handle), Some((user_key, trailer))) = (self.unindexed.take(), split_internal_key(&self.last_key)) {
+            self.index.add(user_key, trailer, next_user_key, handle.offset, handle.size);
         }
     }
 
@@ -277,10 +255,7 @@ impl<W: Write> TableBuilder<W> {
             .bytes("rocksdb.block.based.table.index.type", &0u32.to_le_bytes())
             .text("rocksdb.block.based.table.prefix.filtering", "0")
             .text("rocksdb.block.based.table.whole.key.filtering", "1")
-            .number(
-                "rocksdb.column.family.id",
-                u64::from(options.column_family_id),
-            )
+            .number("rocksdb.column.family.id", u64::from(options.column_family_id))
             .text("rocksdb.column.family.name", &options.column_family_name)
             .text("rocksdb.comparator", options.comparator.name())
             .text("rocksdb.compression", options.compression.name())
@@ -292,20 +267,10 @@ impl<W: Write> TableBuilder<W> {
             .number("rocksdb.file.creation.time", options.creation_time)
             .number("rocksdb.fixed.key.length", 0)
             .number("rocksdb.format.version", u64::from(FORMAT_VERSION))
-            .number(
-                "rocksdb.index.key.is.user.key",
-                u64::from(self.index.keys_are_user_keys()),
-            )
+            .number("rocksdb.index.key.is.user.key", u64::from(self.index.keys_are_user_keys()))
             .number("rocksdb.index.value.is.delta.encoded", 1)
             .number("rocksdb.key.largest.seqno", counts.largest_sequence)
-            .number(
-                "rocksdb.key.smallest.seqno",
-                if counts.entries == 0 {
-                    0
-                } else {
-                    counts.smallest_sequence
-                },
-            )
+            .number("rocksdb.key.smallest.seqno", if counts.entries == 0 { 0 } else { counts.smallest_sequence })
             .number("rocksdb.merge.operands", counts.merge_operands)
             .text("rocksdb.merge.operator", "nullptr")
             .number("rocksdb.num.data.blocks", self.index.len() as u64)

@@ -219,24 +219,47 @@ impl FreeList {
     }
 }
 
+/// Zeroed, lazily touched memory.
+///
+/// `alloc_zeroed` gets untouched zero pages from the system only for small alignments; for larger ones the standard
+/// library clears the memory by hand, which would make every segment resident at once. So a block is asked for with a
+/// small alignment and some room, and the elements start at the first aligned address after a header that remembers the
+/// block.
 #[cfg(not(any(loom, shuttle)))]
 mod memory {
     use super::Element;
     use std::alloc::{Layout, alloc_zeroed, dealloc};
     use std::ptr::NonNull;
 
+    const HEADER: usize = size_of::<*mut u8>();
+
+    fn layout<T>(len: usize) -> Option<Layout> {
+        let elements = Layout::array::<T>(len).ok()?;
+        let size = elements.size().checked_add(HEADER)?.checked_add(elements.align())?;
+        Layout::from_size_align(size, align_of::<*mut u8>()).ok()
+    }
+
     pub(super) fn allocate<T: Element>(len: usize) -> Option<NonNull<T>> {
-        let layout = Layout::array::<T>(len).ok().filter(|layout| layout.size() > 0)?;
-        // SAFETY: the layout is not empty. `Element` says that zeroed memory is a valid array of T.
-        NonNull::new(unsafe { alloc_zeroed(layout) }.cast())
+        // SAFETY: the layout has a header's size at least.
+        let block = NonNull::new(unsafe { alloc_zeroed(layout::<T>(len)?) })?;
+        let unaligned = block.addr().get() + HEADER;
+        let offset = unaligned.next_multiple_of(align_of::<T>()) - block.addr().get();
+        // SAFETY: the layout has room for a header, for the elements, and for aligning them; the header's place is a
+        // pointer's size before an address with at least a pointer's alignment. `Element` says that zeroed memory is a
+        // valid array of T.
+        unsafe {
+            let elements = block.add(offset);
+            elements.cast::<NonNull<u8>>().sub(1).write(block);
+            Some(elements.cast())
+        }
     }
 
     /// # Safety
     /// `memory` came from `allocate` with the same `len` and is not used any more.
     pub(super) unsafe fn free<T: Element>(memory: NonNull<T>, len: usize) {
-        if let Ok(layout) = Layout::array::<T>(len) {
-            // SAFETY: the caller's promise; the layout is the one of `allocate`.
-            unsafe { dealloc(memory.as_ptr().cast(), layout) };
+        if let Some(layout) = layout::<T>(len) {
+            // SAFETY: the caller's promise; `allocate` put the block's address before the elements.
+            unsafe { dealloc(memory.cast::<NonNull<u8>>().sub(1).read().as_ptr(), layout) };
         }
     }
 }
@@ -262,6 +285,31 @@ mod memory {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_is_aligned_and_zero() {
+        #[repr(align(64))]
+        struct Line([Atomic64; 8]);
+        // SAFETY: plain atomic words.
+        unsafe impl Element for Line {
+            fn link(&self) -> &Atomic64 {
+                &self.0[0]
+            }
+        }
+        let arena = Arena::<Line>::new();
+        for n in 0..1000 {
+            let index = arena.fresh().expect("memory");
+            assert_eq!(index, n);
+            let line = arena.get(index);
+            assert!(std::ptr::from_ref(line).is_aligned());
+            assert!(line.0.iter().all(|word| word.load_relaxed() == 0));
+            line.0[7].store_relaxed(1);
+        }
+        arena.give(5);
+        arena.give(7);
+        assert_eq!((arena.take(), arena.free_indices(), arena.take(), arena.take()), (Some(7), vec![5], Some(5), None));
+        assert!(arena.try_get(u32::MAX - 1).is_none());
+    }
 
     #[test]
     fn every_index_has_its_own_place() {
