@@ -36,7 +36,6 @@ const ROCKSDB_FILES: [(&str, &[u8]); 5] = [
 const ROCKSDB_ROWS: u64 = 1600;
 
 const FILLED_NAME: &str = "filled";
-const FILLED_ROWS: u64 = 400_000;
 
 /// Holds the filled database's blocks, so that the second round needs no disk.
 const CACHE_SIZE: usize = 128 << 20;
@@ -93,7 +92,7 @@ pub(crate) fn run(args: &DemoArgs, output: &mut Output) -> Result<Verdict> {
     }
 
     let filled =
-        fill(&out.join(FILLED_NAME), &FillOptions { num: FILLED_ROWS, seed: args.seed, ..FillOptions::default() })?;
+        fill(&out.join(FILLED_NAME), &FillOptions { num: args.num, seed: args.seed, ..FillOptions::default() })?;
     say(
         output,
         format!(

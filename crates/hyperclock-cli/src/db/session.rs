@@ -141,7 +141,8 @@ impl Session {
 
     /// An iterator, positioned nowhere.
     pub(crate) fn rows(&self, family: &Family, fill_cache: bool) -> Result<DbIter<'_>> {
-        let read = ReadOptions { fill_cache, ..ReadOptions::default() };
+        let mut read = ReadOptions::default();
+        read.fill_cache = fill_cache;
         Ok(self.db.iter(family.id, &read)?)
     }
 
