@@ -19,8 +19,10 @@
 //! - I2: restart points ascend strictly, begin at 0 and lie before the end of the entries; a
 //!   block without entries has none.
 //!
-//! Entries themselves are checked when they are read. Each takes at least 2 bytes, so walks end,
-//! whatever the bytes say. Parsing costs one pass over the restarts and no copy.
+//! Entries themselves are checked when they are read, and that a walk meets every restart point and
+//! finds a whole key there: walks in either direction and searches see the same entries, or fail.
+//! An entry takes at least 2 bytes, so walks end, whatever the bytes say. Parsing costs one pass over
+//! the restarts and no copy.
 
 use std::cmp::Ordering;
 use std::ops::Deref;
@@ -369,19 +371,28 @@ impl<B: Deref<Target: AsRef<Block>>, F: EntryFormat> BlockIter<B, F> {
     #[inline]
     fn step(&mut self) -> Result<(), Defect> {
         let block = self.block.as_ref();
+        if self.next > self.next_restart {
+            // The last entry reaches over a restart point: from there other entries are seen.
+            return Err(self.damaged());
+        }
         if self.next >= block.entries_end {
             self.valid = false;
             return Ok(());
         }
-        if self.next >= self.next_restart {
+        let crosses_restart = self.next == self.next_restart;
+        if crosses_restart {
             self.restart += 1;
             self.next_restart = block.restart_point(self.restart + 1).unwrap_or(u32::MAX);
         }
         let at_restart = block.separated_values && self.is_restart(block, self.next);
-        let read = self.format.read(block, self.next, at_restart, &self.value).and_then(|entry| {
-            self.key.advance(block, entry.shared, entry.key_delta)?;
-            Some(entry)
-        });
+        let read = self
+            .format
+            .read(block, self.next, at_restart, &self.value)
+            .filter(|entry| entry.shared == 0 || !crosses_restart)
+            .and_then(|entry| {
+                self.key.advance(block, entry.shared, entry.key_delta)?;
+                Some(entry)
+            });
         let Some(entry) = read else {
             return Err(self.damaged());
         };

@@ -101,18 +101,18 @@ enum Pinned<P: Primary> {
     Buffer(Box<[u8]>),
 }
 
-impl<P: Primary> PinnedSlice<P> {
-    pub(crate) fn in_block(block: Handle<DataBlock, P>, range: ByteRange) -> Self {
-        Self(Pinned::Block(block, range))
-    }
-}
-
 impl<P: Primary> Clone for PinnedSlice<P> {
     fn clone(&self) -> Self {
         Self(match &self.0 {
             Pinned::Block(block, range) => Pinned::Block(block.clone(), *range),
             Pinned::Buffer(bytes) => Pinned::Buffer(bytes.clone()),
         })
+    }
+}
+
+impl<P: Primary> PinnedSlice<P> {
+    pub(crate) fn in_block(block: Handle<DataBlock, P>, range: ByteRange) -> Self {
+        Self(Pinned::Block(block, range))
     }
 }
 

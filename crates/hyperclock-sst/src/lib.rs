@@ -33,14 +33,13 @@ pub use cached::PinnedSlice;
 pub use checksum::ChecksumType;
 pub use compression::CompressionType;
 pub use counters::{BlockKind, BlockReads, TableCounters};
+pub use db::{ColumnFamily, DEFAULT_COLUMN_FAMILY, Db, DbOptions, DbStats, FamilyStats, LevelStats};
 pub use error::{Error, Result};
 pub use file::{FileSystem, RandomAccessFile, StdFile, StdFileSystem};
+pub use iter::DbIter;
 pub use key::{
     BytewiseComparator, Comparator, InternalKey, MAX_SEQUENCE, ReverseBytewiseComparator, ValueType,
     comparator_by_name, encode_seek_key,
 };
 pub use properties::{IndexType, Properties};
 pub use table::{ReadOptions, Table, TableIter, TableOptions, ValueRef};
-
-pub use db::{ColumnFamily, DEFAULT_COLUMN_FAMILY, Db, DbOptions, DbStats, FamilyStats, LevelStats};
-pub use iter::DbIter;

@@ -41,7 +41,7 @@ impl<P: Primary> TableIter<P> {
     /// Whether the iterator is on an entry.
     #[inline]
     pub fn valid(&self) -> bool {
-        self.data.as_ref().is_some_and(DataIter::valid)
+        self.data.as_ref().is_some_and(BlockIter::valid)
     }
 
     /// The encoded internal key of the entry, at least 8 bytes; empty if there is none.
@@ -80,7 +80,7 @@ impl<P: Primary> TableIter<P> {
     pub fn seek_to_first(&mut self) -> Result<()> {
         self.attempt(|iter| {
             iter.move_index(|index, table, read| index.seek_to_first(&table.0, read))?;
-            iter.enter(DataIter::seek_to_first)?;
+            iter.enter(BlockIter::seek_to_first)?;
             iter.skip_forward()
         })
     }
@@ -89,7 +89,7 @@ impl<P: Primary> TableIter<P> {
     pub fn seek_to_last(&mut self) -> Result<()> {
         self.attempt(|iter| {
             iter.move_index(|index, table, read| index.seek_to_last(&table.0, read))?;
-            iter.enter(DataIter::seek_to_last)?;
+            iter.enter(BlockIter::seek_to_last)?;
             iter.skip_backward()
         })
     }
@@ -118,7 +118,7 @@ impl<P: Primary> TableIter<P> {
     #[expect(clippy::should_implement_trait, reason = "an entry is borrowed from the iterator, which can go back")]
     pub fn next(&mut self) -> Result<()> {
         self.attempt(|iter| {
-            iter.move_data(DataIter::next)?;
+            iter.move_data(BlockIter::next)?;
             iter.skip_forward()
         })
     }
@@ -126,7 +126,7 @@ impl<P: Primary> TableIter<P> {
     /// To the entry before. No effect without a current one.
     pub fn prev(&mut self) -> Result<()> {
         self.attempt(|iter| {
-            iter.move_data(DataIter::prev)?;
+            iter.move_data(BlockIter::prev)?;
             iter.skip_backward()
         })
     }
@@ -179,7 +179,7 @@ impl<P: Primary> TableIter<P> {
         if self.data.is_none() || self.data_at != handle {
             let block = table.data_block(handle, self.read)?;
             // Keys go on in the buffer that they had.
-            let buffer = self.data.take().map_or_else(Vec::new, DataIter::into_buffer);
+            let buffer = self.data.take().map_or_else(Vec::new, BlockIter::into_buffer);
             self.data = Some(BlockIter::with_buffer(block, PlainEntries, buffer));
             self.data_at = handle;
         }
@@ -198,7 +198,7 @@ impl<P: Primary> TableIter<P> {
     fn skip_forward(&mut self) -> Result<()> {
         while self.data.as_ref().is_some_and(|data| !data.valid()) {
             self.move_index(|index, table, read| index.next(&table.0, read))?;
-            self.enter(DataIter::seek_to_first)?;
+            self.enter(BlockIter::seek_to_first)?;
         }
         Ok(())
     }
@@ -207,7 +207,7 @@ impl<P: Primary> TableIter<P> {
     fn skip_backward(&mut self) -> Result<()> {
         while self.data.as_ref().is_some_and(|data| !data.valid()) {
             self.move_index(|index, table, read| index.prev(&table.0, read))?;
-            self.enter(DataIter::seek_to_last)?;
+            self.enter(BlockIter::seek_to_last)?;
         }
         Ok(())
     }

@@ -112,8 +112,11 @@ fn a_table_that_was_written_here() {
     };
     fill(&directory, &options, |_| ()).unwrap();
     let mut source = FilledRows::new(&options);
-    let rows: Rows =
-        (0..options.num).map(|n| source.row(n)).map(|(key, value)| (key.to_vec(), value.to_vec())).collect();
+    let row = |n| {
+        let (key, value) = source.row(n);
+        (key.to_vec(), value.to_vec())
+    };
+    let rows: Rows = (0..options.num).map(row).collect();
     let files = MemoryFiles::load(&directory);
     assert_eq!(probe(&files, &rows), Ok(Outcome::Right));
     let table = files.find(".sst");
