@@ -25,6 +25,7 @@ pub enum IndexType {
 /// The properties of a table that are understood. Sizes are in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is a property of its own on disk")]
 pub struct Properties {
     /// Missing only in files that no version this crate reads wrote.
     pub index_type: Option<IndexType>,

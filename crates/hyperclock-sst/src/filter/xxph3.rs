@@ -88,7 +88,7 @@ pub(crate) fn xxph3_64(data: &[u8]) -> u64 {
         }
         17..=128 => {
             let mut a = len.wrapping_mul(P64_1);
-            for i in 0..(n - 1) / 32 + 1 {
+            for i in 0..n.div_ceil(32) {
                 a = a.wrapping_add(mix16(data, 16 * i, 32 * i));
                 a = a.wrapping_add(mix16(data, n - 16 * (i + 1), 32 * i + 16));
             }
@@ -134,7 +134,7 @@ fn long(data: &[u8]) -> u64 {
     for (r, bytes) in rest.chunks_exact(STRIPE).enumerate() {
         stripe(&mut lanes, bytes, 8 * r);
     }
-    if data.len() % STRIPE != 0 {
+    if !data.len().is_multiple_of(STRIPE) {
         let last = data.len() - STRIPE;
         stripe(&mut lanes, data.get(last..).unwrap_or_default(), LAST_STRIPE_SECRET);
     }

@@ -104,7 +104,7 @@ impl<P: Primary> Table<P> {
         visit: &mut dyn FnMut(InternalKey<'_>, ValueRef<'_, P>) -> ControlFlow<()>,
     ) -> Result<()> {
         let target = seek_target(target)?;
-        self.0.lookup(target, read, &mut Lookup::new(), visit)
+        self.0.lookup(target, *read, &mut Lookup::new(), visit)
     }
 
     /// As [`Self::get`] for many targets: `visit` is also given the position of the target. Targets
@@ -112,6 +112,7 @@ impl<P: Primary> Table<P> {
     /// up once for all neighbours in it. In another order they are right, and slower.
     ///
     /// Breaking ends the visit of that target only.
+    #[expect(clippy::type_complexity, reason = "an alias would hide what a visitor is given")]
     pub fn multi_get(
         &self,
         targets: &[&[u8]],
@@ -124,7 +125,7 @@ impl<P: Primary> Table<P> {
             let target = seek_target(encoded)?;
             let ascending = previous.is_some_and(|p| target.order_of(p.encoded, &self.0.order).is_le());
             lookup.index_in_place &= ascending;
-            self.0.lookup(target, read, &mut lookup, &mut |key, value| visit(i, key, value))?;
+            self.0.lookup(target, *read, &mut lookup, &mut |key, value| visit(i, key, value))?;
             previous = Some(target);
         }
         Ok(())
@@ -134,7 +135,7 @@ impl<P: Primary> Table<P> {
     pub fn may_contain(&self, user_key: &[u8], read: &ReadOptions) -> Result<bool> {
         let mut encoded = Vec::new();
         crate::key::encode_seek_key(&mut encoded, user_key, crate::key::MAX_SEQUENCE);
-        self.0.key_may_match(seek_target(&encoded)?, read)
+        self.0.key_may_match(seek_target(&encoded)?, *read)
     }
 }
 
@@ -146,7 +147,7 @@ fn seek_target(encoded: &[u8]) -> Result<SeekTarget<'_>> {
 impl<P: Primary> Inner<P> {
     /// Asks the filter for a key.
     #[inline]
-    fn key_may_match(&self, target: SeekTarget<'_>, read: &ReadOptions) -> Result<bool> {
+    fn key_may_match(&self, target: SeekTarget<'_>, read: ReadOptions) -> Result<bool> {
         let filter = match self.filter {
             FilterLayout::None => return Ok(true),
             FilterLayout::Full(handle) => handle,
@@ -168,7 +169,7 @@ impl<P: Primary> Inner<P> {
         &self,
         handle: BlockHandle,
         target: SeekTarget<'_>,
-        read: &ReadOptions,
+        read: ReadOptions,
     ) -> Result<Option<BlockHandle>> {
         if handle.size == 0 {
             return Ok(None);
@@ -189,7 +190,7 @@ impl<P: Primary> Inner<P> {
     fn lookup(
         &self,
         target: SeekTarget<'_>,
-        read: &ReadOptions,
+        read: ReadOptions,
         lookup: &mut Lookup<P>,
         visit: &mut dyn FnMut(InternalKey<'_>, ValueRef<'_, P>) -> ControlFlow<()>,
     ) -> Result<()> {

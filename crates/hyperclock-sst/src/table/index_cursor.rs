@@ -45,7 +45,7 @@ enum Start<'a> {
 
 impl<P: Primary> IndexCursor<P> {
     /// A cursor that is not on any entry yet.
-    pub(super) fn new(table: &Inner<P>, read: &ReadOptions) -> Result<Self> {
+    pub(super) fn new(table: &Inner<P>, read: ReadOptions) -> Result<Self> {
         let block = table.index_block(table.index, read)?;
         Ok(Self { top: Level { at: table.index, iter: BlockIter::new(block, table.index_format) }, partition: None })
     }
@@ -63,23 +63,23 @@ impl<P: Primary> IndexCursor<P> {
         Some((leaf.key(), leaf.value().handle))
     }
 
-    pub(super) fn seek_to_first(&mut self, table: &Inner<P>, read: &ReadOptions) -> Result<()> {
+    pub(super) fn seek_to_first(&mut self, table: &Inner<P>, read: ReadOptions) -> Result<()> {
         self.start(table, read, Start::First)
     }
 
-    pub(super) fn seek_to_last(&mut self, table: &Inner<P>, read: &ReadOptions) -> Result<()> {
+    pub(super) fn seek_to_last(&mut self, table: &Inner<P>, read: ReadOptions) -> Result<()> {
         self.start(table, read, Start::Last)
     }
 
     /// To the first entry whose separator is not less than `target`: the only block that can hold
     /// the first key from there on, unless that begins the next one.
     #[inline]
-    pub(super) fn seek(&mut self, table: &Inner<P>, read: &ReadOptions, target: SeekTarget<'_>) -> Result<()> {
+    pub(super) fn seek(&mut self, table: &Inner<P>, read: ReadOptions, target: SeekTarget<'_>) -> Result<()> {
         self.start(table, read, Start::Seek(target))
     }
 
     #[inline]
-    fn start(&mut self, table: &Inner<P>, read: &ReadOptions, start: Start<'_>) -> Result<()> {
+    fn start(&mut self, table: &Inner<P>, read: ReadOptions, start: Start<'_>) -> Result<()> {
         self.top.run(table, |iter| begin(iter, table, start))?;
         if !table.two_level {
             return Ok(());
@@ -93,7 +93,7 @@ impl<P: Primary> IndexCursor<P> {
     }
 
     /// Goes into the partition that the top level is on.
-    fn enter(&mut self, table: &Inner<P>, read: &ReadOptions, start: Start<'_>) -> Result<()> {
+    fn enter(&mut self, table: &Inner<P>, read: ReadOptions, start: Start<'_>) -> Result<()> {
         if !self.top.iter.valid() {
             self.partition = None;
             return Ok(());
@@ -113,7 +113,7 @@ impl<P: Primary> IndexCursor<P> {
         self.partition.as_ref().is_some_and(|p| !p.iter.valid())
     }
 
-    fn skip_empty_forward(&mut self, table: &Inner<P>, read: &ReadOptions) -> Result<()> {
+    fn skip_empty_forward(&mut self, table: &Inner<P>, read: ReadOptions) -> Result<()> {
         while self.at_end_of_partition() {
             self.top.run(table, BlockIter::next)?;
             self.enter(table, read, Start::First)?;
@@ -121,7 +121,7 @@ impl<P: Primary> IndexCursor<P> {
         Ok(())
     }
 
-    fn skip_empty_backward(&mut self, table: &Inner<P>, read: &ReadOptions) -> Result<()> {
+    fn skip_empty_backward(&mut self, table: &Inner<P>, read: ReadOptions) -> Result<()> {
         while self.at_end_of_partition() {
             self.top.run(table, BlockIter::prev)?;
             self.enter(table, read, Start::Last)?;
@@ -129,7 +129,7 @@ impl<P: Primary> IndexCursor<P> {
         Ok(())
     }
 
-    pub(super) fn next(&mut self, table: &Inner<P>, read: &ReadOptions) -> Result<()> {
+    pub(super) fn next(&mut self, table: &Inner<P>, read: ReadOptions) -> Result<()> {
         if !table.two_level {
             return self.top.run(table, BlockIter::next);
         }
@@ -139,7 +139,7 @@ impl<P: Primary> IndexCursor<P> {
         self.skip_empty_forward(table, read)
     }
 
-    pub(super) fn prev(&mut self, table: &Inner<P>, read: &ReadOptions) -> Result<()> {
+    pub(super) fn prev(&mut self, table: &Inner<P>, read: ReadOptions) -> Result<()> {
         if !table.two_level {
             return self.top.run(table, BlockIter::prev);
         }

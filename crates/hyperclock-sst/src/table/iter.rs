@@ -115,6 +115,7 @@ impl<P: Primary> TableIter<P> {
 
     /// To the next entry. No effect without a current one.
     #[inline]
+    #[expect(clippy::should_implement_trait, reason = "an entry is borrowed from the iterator, which can go back")]
     pub fn next(&mut self) -> Result<()> {
         self.attempt(|iter| {
             iter.move_data(BlockIter::next)?;
@@ -159,13 +160,13 @@ impl<P: Primary> TableIter<P> {
 
     fn move_index(
         &mut self,
-        movement: impl FnOnce(&mut IndexCursor<P>, &Table<P>, &ReadOptions) -> Result<()>,
+        movement: impl FnOnce(&mut IndexCursor<P>, &Table<P>, ReadOptions) -> Result<()>,
     ) -> Result<()> {
         let index = match &mut self.index {
             Some(index) => index,
-            empty => empty.insert(IndexCursor::new(&self.table.0, &self.read)?),
+            empty => empty.insert(IndexCursor::new(&self.table.0, self.read)?),
         };
-        movement(index, &self.table, &self.read)
+        movement(index, &self.table, self.read)
     }
 
     /// Goes into the data block that the index is on, to where `start` puts the iterator.
@@ -176,7 +177,7 @@ impl<P: Primary> TableIter<P> {
             return Ok(());
         };
         if self.data.is_none() || self.data_at != handle {
-            let block = table.data_block(handle, &self.read)?;
+            let block = table.data_block(handle, self.read)?;
             // Keys go on in the buffer that they had.
             let buffer = self.data.take().map_or_else(Vec::new, BlockIter::into_buffer);
             self.data = Some(BlockIter::with_buffer(block, PlainEntries, buffer));

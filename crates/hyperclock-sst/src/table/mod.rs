@@ -211,6 +211,7 @@ impl<P: Primary> Table<P> {
     }
 
     /// An iterator over the internal keys of the table. It is not on any of them yet.
+    #[expect(clippy::iter_not_returning_iterator, reason = "it moves both ways, and lends keys")]
     pub fn iter(&self, read: &ReadOptions) -> TableIter<P> {
         TableIter::new(self.clone(), *read)
     }
@@ -234,7 +235,7 @@ impl<P: Primary> Inner<P> {
         view: &View<V, P>,
         handle: BlockHandle,
         kind: BlockKind,
-        read: &ReadOptions,
+        read: ReadOptions,
         parse: impl FnOnce(Box<[u8]>) -> Result<V, Defect>,
     ) -> Result<Handle<V, P>> {
         let key = self.key.block(handle.offset);
@@ -267,7 +268,7 @@ impl<P: Primary> Inner<P> {
         }
     }
 
-    fn read_block(&self, handle: BlockHandle, kind: BlockKind, read: &ReadOptions) -> Result<Box<[u8]>> {
+    fn read_block(&self, handle: BlockHandle, kind: BlockKind, read: ReadOptions) -> Result<Box<[u8]>> {
         let stored = self.source.read(handle, kind, read.verify_checksums)?;
         match self.dictionary {
             Some(dictionary) if kind == BlockKind::Data && uses_dictionary(stored.codec) => {
@@ -282,22 +283,22 @@ impl<P: Primary> Inner<P> {
     }
 
     #[inline]
-    fn data_block(&self, handle: BlockHandle, read: &ReadOptions) -> Result<Handle<DataBlock, P>> {
+    fn data_block(&self, handle: BlockHandle, read: ReadOptions) -> Result<Handle<DataBlock, P>> {
         self.load(&self.views.data, handle, BlockKind::Data, read, DataBlock::parse)
     }
 
     #[inline]
-    fn index_block(&self, handle: BlockHandle, read: &ReadOptions) -> Result<Handle<IndexBlock, P>> {
+    fn index_block(&self, handle: BlockHandle, read: ReadOptions) -> Result<Handle<IndexBlock, P>> {
         self.load(&self.views.index, handle, BlockKind::Index, read, IndexBlock::parse)
     }
 
     #[inline]
-    fn filter_block(&self, handle: BlockHandle, read: &ReadOptions) -> Result<Handle<FilterBlock, P>> {
+    fn filter_block(&self, handle: BlockHandle, read: ReadOptions) -> Result<Handle<FilterBlock, P>> {
         self.load(&self.views.filter, handle, BlockKind::Filter, read, |bytes| Ok(FilterBlock::parse(bytes)))
     }
 
     #[inline]
-    fn filter_index_block(&self, handle: BlockHandle, read: &ReadOptions) -> Result<Handle<IndexBlock, P>> {
+    fn filter_index_block(&self, handle: BlockHandle, read: ReadOptions) -> Result<Handle<IndexBlock, P>> {
         self.load(&self.views.filter_index, handle, BlockKind::FilterPartitionIndex, read, IndexBlock::parse)
     }
 }
