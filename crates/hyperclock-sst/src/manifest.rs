@@ -15,6 +15,7 @@
 //! that are there, and lists grow by one element per element decoded.
 
 use crate::coding::Reader;
+use crate::error::Defect;
 
 /// Tag bit of fields that a reader may skip.
 const IGNORABLE_TAG: u32 = 1 << 13;
@@ -49,56 +50,47 @@ pub(crate) struct VersionEdit {
 
 /// A table file as the MANIFEST describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FileMetadata {
+pub(crate) struct FileMetadata {
     /// The number in the file's name.
-    pub number: u64,
+    pub(crate) number: u64,
     /// Bytes.
-    pub size: u64,
+    pub(crate) size: u64,
     /// Which of the configured directories holds the file; 0 is the database's own.
-    pub path_id: u32,
+    pub(crate) path_id: u32,
     /// Smallest internal key.
-    pub smallest: Vec<u8>,
+    pub(crate) smallest: Vec<u8>,
     /// Largest internal key; may be the exclusive end of a range deletion.
-    pub largest: Vec<u8>,
+    pub(crate) largest: Vec<u8>,
     /// Smallest sequence number.
-    pub smallest_sequence: u64,
+    pub(crate) smallest_sequence: u64,
     /// Largest sequence number.
-    pub largest_sequence: u64,
+    pub(crate) largest_sequence: u64,
     /// Orders the files of level 0; 0 if the writer did not record it.
-    pub epoch_number: u64,
+    pub(crate) epoch_number: u64,
     /// The first 128 bits of the table's identity, if recorded.
-    pub unique_id: Option<[u64; 2]>,
+    pub(crate) unique_id: Option<[u64; 2]>,
     /// Whether keys of this file keep their user-defined timestamps.
-    pub timestamps_persisted: bool,
+    pub(crate) timestamps_persisted: bool,
 }
 
-/// Why a record could not be decoded; the caller knows file and offset.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum EditError {
-    /// The record breaks the format: which field, and how.
-    Malformed(String),
-    /// A newer writer used what this reader does not know.
-    Unsupported(String),
-}
-
-type Result<T> = std::result::Result<T, EditError>;
+type Result<T> = std::result::Result<T, Defect>;
 
 fn need<T>(value: Option<T>, field: &str) -> Result<T> {
-    value.ok_or_else(|| EditError::Malformed(format!("version edit: {field} is cut short")))
+    value.ok_or_else(|| Defect::corrupt(format!("{field} is cut short")))
 }
 
 fn text(bytes: &[u8], field: &str) -> Result<String> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text.to_owned()),
-        Err(_) => Err(EditError::Malformed(format!("version edit: {field} is not UTF-8"))),
+        Err(_) => Err(Defect::corrupt(format!("{field} is not UTF-8"))),
     }
 }
 
 fn internal_key(reader: &mut Reader<'_>, field: &str) -> Result<Vec<u8>> {
     let key = need(reader.length_prefixed(), field)?;
     if key.len() < TRAILER {
-        return Err(EditError::Malformed(format!(
-            "version edit: {field} has {} bytes, an internal key has at least {TRAILER}",
+        return Err(Defect::corrupt(format!(
+            "{field} has {} bytes, an internal key has at least {TRAILER}",
             key.len()
         )));
     }
@@ -176,15 +168,15 @@ impl VersionEdit {
                 need(reader.length_prefixed(), "skipped field")?;
             }
             _ => {
-                return Err(EditError::Unsupported(format!("version edit tag {tag}, written by a newer RocksDB")));
+                return Err(Defect::unsupported(format!("tag {tag}, written by a newer RocksDB")));
             }
         }
         Ok(())
     }
 }
 
-fn wrong_length(field: &str) -> EditError {
-    EditError::Malformed(format!("version edit: {field} has the wrong length"))
+fn wrong_length(field: &str) -> Defect {
+    Defect::corrupt(format!("{field} has the wrong length"))
 }
 
 fn raise(current: &mut Option<u64>, value: u64) {
@@ -253,7 +245,7 @@ fn custom_fields(
                 _ => return Err(wrong_length("path id of a new file")),
             },
             _ if tag & MUST_UNDERSTAND != 0 => {
-                return Err(EditError::Unsupported(format!(
+                return Err(Defect::unsupported(format!(
                     "custom field {tag} of file {}, written by a newer RocksDB",
                     file.number
                 )));
@@ -288,9 +280,7 @@ fn blob_custom_fields(reader: &mut Reader<'_>) -> Result<()> {
             return Ok(());
         }
         if tag & MUST_UNDERSTAND != 0 {
-            return Err(EditError::Unsupported(format!(
-                "custom field {tag} of a blob file, written by a newer RocksDB"
-            )));
+            return Err(Defect::unsupported(format!("custom field {tag} of a blob file, written by a newer RocksDB")));
         }
         need(reader.length_prefixed(), "custom field of a blob file")?;
     }
@@ -304,7 +294,7 @@ fn log_addition(reader: &mut Reader<'_>) -> Result<()> {
             1 => return Ok(()),
             2 => need(reader.varint64(), "synced size of a log")?,
             tag => {
-                return Err(EditError::Unsupported(format!("field {tag} of a log, written by a newer RocksDB")));
+                return Err(Defect::unsupported(format!("field {tag} of a log, written by a newer RocksDB")));
             }
         };
     }

@@ -18,13 +18,14 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::error::Defect;
 use crate::key::{Comparator, InternalOrder, TIMESTAMP_SUFFIX, comparator_by_name};
-use crate::manifest::{EditError, FileMetadata, VersionEdit};
+use crate::manifest::{FileMetadata, VersionEdit};
 
 /// Comparator of families that do not name theirs.
 const DEFAULT_COMPARATOR: &str = "leveldb.BytewiseComparator";
 
-type Result<T> = std::result::Result<T, EditError>;
+type Result<T> = std::result::Result<T, Defect>;
 
 /// A database as its MANIFEST describes it.
 pub(crate) struct Version {
@@ -79,7 +80,7 @@ pub(crate) struct VersionBuilder {
 }
 
 fn malformed<T>(what: String) -> Result<T> {
-    Err(EditError::Malformed(what))
+    Err(Defect::corrupt(what))
 }
 
 impl VersionBuilder {
@@ -143,7 +144,7 @@ impl VersionBuilder {
             };
         }
         let Some(family) = self.families.get_mut(&id) else {
-            return malformed(format!("version edit for column family {id}, which does not exist"));
+            return malformed(format!("column family {id} does not exist"));
         };
         if let Some(comparator) = edit.comparator {
             match &family.comparator {
@@ -209,7 +210,7 @@ impl FamilyBuilder {
         let name = self.comparator.as_deref().unwrap_or(DEFAULT_COMPARATOR);
         let Some(comparator) = comparator_by_name(name) else {
             let what = if name.ends_with(TIMESTAMP_SUFFIX) { "user-defined timestamps, " } else { "" };
-            return Err(EditError::Unsupported(format!("{what}comparator {name} of column family {}", self.name)));
+            return Err(Defect::unsupported(format!("{what}comparator {name} of column family {}", self.name)));
         };
         let order = InternalOrder::new(&comparator);
         // Epoch numbers order level 0 only if the whole family has them.

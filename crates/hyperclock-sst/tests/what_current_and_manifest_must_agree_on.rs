@@ -58,6 +58,30 @@ fn a_table_has_the_size_that_the_manifest_says() {
 }
 
 #[test]
+fn a_table_has_the_id_that_the_manifest_says() {
+    let dir = copy(&fixture("v783_tiny_fv5").path);
+    let current = fs::read_to_string(dir.path().join("CURRENT")).unwrap();
+    let manifest = dir.path().join(current.trim());
+    let bytes = fs::read(&manifest).unwrap();
+    let mut rewritten = Vec::new();
+    let mut rest = bytes.as_slice();
+    while let [_, _, _, _, low, high, _, tail @ ..] = rest {
+        let (payload, after) = tail.split_at(usize::from(u16::from_le_bytes([*low, *high])));
+        let mut payload = payload.to_vec();
+        // Custom field 12 of 16 bytes, before the end of the custom fields.
+        if let Some(at) = payload.windows(19).position(|w| w.starts_with(&[12, 16]) && w[18] == 1) {
+            payload[at + 2] ^= 1;
+        }
+        rewritten.extend(log_record(1, &payload));
+        rest = after;
+    }
+    assert_ne!(rewritten, bytes);
+    fs::write(&manifest, rewritten).unwrap();
+    let message = message(dir.path());
+    assert!(message.contains("another one"), "{message}");
+}
+
+#[test]
 fn a_torn_last_record_is_ignored() {
     let fixture = fixture("v783_default");
     let dir = copy(&fixture.path);
@@ -73,7 +97,7 @@ fn records_that_contradict_the_state_are_damage() {
         // Deletes file 99 from level 3.
         (&b"\x06\x03\x63"[..], "file 99 is deleted from level 3, where it is not"),
         // For column family 7.
-        (b"\xc8\x01\x07\x02\x09", "column family 7, which does not exist"),
+        (b"\xc8\x01\x07\x02\x09", "column family 7 does not exist"),
         // A new file whose smallest key is shorter than a trailer.
         (b"\x67\x00\x09\x05\x01x", "internal key has at least 8"),
         // Ends in the middle of a length.

@@ -231,7 +231,7 @@ impl<P: Primary> Db<P> {
         self.last_sequence
     }
 
-    /// The identity that the MANIFEST records for the database, if it does.
+    /// The identity of the database, from its MANIFEST or else its `IDENTITY` file.
     pub fn database_id(&self) -> Option<&str> {
         self.database_id.as_deref()
     }

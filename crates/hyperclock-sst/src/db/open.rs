@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hyperclock::Primary;
 
-use super::recovery::{Failure, ManifestStamp, check_logs, list_logs, or_vanished, read_manifest};
+use super::recovery::{Failure, ManifestStamp, check_logs, list_logs, or_vanished, read_identity, read_manifest};
 use super::{ColumnFamily, Db, DbOptions, Family, Level, LiveFile};
 use crate::counters::TableCounters;
 use crate::error::{Error, Result};
@@ -87,7 +87,7 @@ impl<P: Primary> Db<P> {
             column_families,
             families,
             last_sequence: version.last_sequence,
-            database_id: version.database_id,
+            database_id: version.database_id.or_else(|| read_identity(&**file_system, directory)),
             counters,
         })
     }
@@ -128,6 +128,15 @@ impl<P: Primary> Opener<'_, P> {
         options.largest_sequence = Some(metadata.largest_sequence);
         let cache = &self.options.cache;
         let table = Table::open(file, &path, metadata.number, comparator, cache, &options)?;
+        if let (Some(recorded), Some(found)) = (metadata.unique_id, table.properties().unique_id())
+            && recorded != found
+        {
+            let what = format!(
+                "the file is another one than {} names: its id is {found:x?}, not {recorded:x?}",
+                self.manifest.name
+            );
+            return Err(Error::corruption(path, 0, what).into());
+        }
         Ok(LiveFile { metadata, path, table })
     }
 

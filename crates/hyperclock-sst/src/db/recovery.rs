@@ -18,12 +18,14 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::file::FileSystem;
 use crate::log::{LogReader, RecordKind, Strictness};
-use crate::manifest::{EditError, VersionEdit};
+use crate::manifest::VersionEdit;
 use crate::options_file;
 use crate::version::{Version, VersionBuilder};
 
-/// `CURRENT` holds one short name.
-const MAX_CURRENT_SIZE: u64 = 1024;
+/// `CURRENT` and `IDENTITY` hold one short name each.
+const MAX_SMALL_FILE: u64 = 1024;
+/// What errors call a record of a MANIFEST.
+const EDIT: &str = "version edit";
 
 /// Which bytes of which MANIFEST a state comes from.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -104,18 +106,11 @@ pub(crate) fn read_manifest(
         }
         VersionEdit::decode(record.payload)
             .and_then(|edit| builder.apply(edit))
-            .map_err(|error| edit_error(&path, offset, error))?;
+            .map_err(|defect| defect.at(&path, offset, EDIT))?;
     }
     let size = log.size();
-    let version = builder.finish().map_err(|error| edit_error(&path, size, error))?;
+    let version = builder.finish().map_err(|defect| defect.at(&path, size, EDIT))?;
     Ok((version, ManifestStamp { name, size }))
-}
-
-fn edit_error(path: &Path, offset: u64, error: EditError) -> Error {
-    match error {
-        EditError::Malformed(what) => Error::corruption(path, offset, what),
-        EditError::Unsupported(feature) => Error::unsupported(path, feature),
-    }
 }
 
 /// What a failed open of a file means that must be there.
@@ -125,25 +120,39 @@ pub(crate) fn or_vanished(path: &Path, source: io::Error, manifest: &ManifestSta
     if not_found { Failure::Vanished { error, manifest: manifest.clone() } } else { Failure::Final(error) }
 }
 
-/// The name of the live MANIFEST.
-fn read_current(file_system: &dyn FileSystem, directory: &Path) -> Result<String> {
-    let path = directory.join("CURRENT");
-    let io_error = |source| Error::io(&path, source);
-    let file = file_system.open(&path).map_err(io_error)?;
+/// The bytes of a file that holds one short text.
+fn read_small(file_system: &dyn FileSystem, path: &Path) -> Result<Vec<u8>> {
+    let io_error = |source| Error::io(path, source);
+    let file = file_system.open(path).map_err(io_error)?;
     let size = file.size().map_err(io_error)?;
-    if size > MAX_CURRENT_SIZE {
-        return Err(Error::corruption(&path, 0, format!("{size} bytes are too many for a name")));
+    if size > MAX_SMALL_FILE {
+        return Err(Error::corruption(path, 0, format!("{size} bytes are too many for a name")));
     }
     let mut bytes = vec![0; size as usize];
     file.read_exact_at(0, &mut bytes).map_err(io_error)?;
+    Ok(bytes)
+}
+
+/// The name of the live MANIFEST.
+fn read_current(file_system: &dyn FileSystem, directory: &Path) -> Result<String> {
+    let path = directory.join("CURRENT");
+    let bytes = read_small(file_system, &path)?;
     let Some(name) = bytes.strip_suffix(b"\n") else {
-        return Err(Error::corruption(&path, size, "does not end with a newline"));
+        return Err(Error::corruption(&path, bytes.len() as u64, "does not end with a newline"));
     };
     let digits = name.strip_prefix(b"MANIFEST-").unwrap_or_default();
     match String::from_utf8(name.to_vec()) {
         Ok(name) if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit) => Ok(name),
         _ => Err(Error::corruption(&path, 0, "does not hold the name of a MANIFEST")),
     }
+}
+
+/// The database's id from its `IDENTITY` file, for MANIFESTs that do not record it. Reads do not
+/// depend on it, so a file that is not there or not readable is no error.
+pub(crate) fn read_identity(file_system: &dyn FileSystem, directory: &Path) -> Option<String> {
+    let bytes = read_small(file_system, &directory.join("IDENTITY")).ok()?;
+    let id = std::str::from_utf8(&bytes).ok()?.trim();
+    (!id.is_empty()).then(|| id.to_owned())
 }
 
 /// Fails if a write-ahead log that is still needed holds a record.

@@ -101,10 +101,10 @@ fn custom_fields() {
     assert_eq!(edit.min_log_number_to_keep, Some(300));
     let file = FileMetadata { epoch_number: 133, timestamps_persisted: false, ..the_file(0) };
     assert_eq!(edit.new_files, [(2, file)]);
-    assert!(matches!(new_file_4().v(66).s(b"").v(1).decode(), Err(EditError::Unsupported(_))));
+    assert!(matches!(new_file_4().v(66).s(b"").v(1).decode(), Err(Defect::Unsupported(_))));
     for (tag, field) in [(12, &[0; 15][..]), (12, &[0; 17]), (65, b""), (16, b"xx"), (3, b"\x05")] {
         let outcome = new_file_4().v(tag).s(field).v(1).decode();
-        assert!(matches!(outcome, Err(EditError::Malformed(_))), "{tag} {outcome:?}");
+        assert!(matches!(outcome, Err(Defect::Corrupt(_))), "{tag} {outcome:?}");
     }
 }
 
@@ -142,10 +142,10 @@ fn unknown_tags_are_skipped_only_if_they_allow_it() {
     let edit = record().v(8203).s(b"v").v(8199).s(b"\x0c\x01").v(9999).s(b"new").v(4).v(77);
     assert_eq!(edit.decode().unwrap().last_sequence, Some(77));
     for tag in [8, 11, 99, 301, 402] {
-        assert!(matches!(record().v(tag).v(0).decode(), Err(EditError::Unsupported(_))));
+        assert!(matches!(record().v(tag).v(0).decode(), Err(Defect::Unsupported(_))));
     }
     let blob = record().v(400).v(11).v(2).v(300).s(b"").s(b"").v(64).s(b"").v(0);
-    assert!(matches!(blob.decode(), Err(EditError::Unsupported(_))));
+    assert!(matches!(blob.decode(), Err(Defect::Unsupported(_))));
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn every_truncation_is_found_or_ends_between_fields() {
     for end in 0..whole.len() {
         match VersionEdit::decode(&whole[..end]) {
             Ok(_) => complete += 1,
-            Err(error) => assert!(matches!(error, EditError::Malformed(_))),
+            Err(error) => assert!(matches!(error, Defect::Corrupt(_))),
         }
     }
     assert_eq!(complete, 2, "before the first and after the first field");
@@ -179,5 +179,5 @@ fn every_truncation_is_found_or_ends_between_fields() {
 fn a_length_larger_than_the_record_allocates_nothing() {
     let mut bytes = vec![1];
     put_varint32(&mut bytes, u32::MAX);
-    assert!(matches!(VersionEdit::decode(&bytes), Err(EditError::Malformed(_))));
+    assert!(matches!(VersionEdit::decode(&bytes), Err(Defect::Corrupt(_))));
 }

@@ -43,7 +43,7 @@ fn numbers(version: &Version, family: usize) -> Vec<(u32, Vec<u64>)> {
 
 fn message(outcome: Result<Version>) -> String {
     match outcome {
-        Err(EditError::Malformed(what) | EditError::Unsupported(what)) => what,
+        Err(Defect::Corrupt(what) | Defect::Unsupported(what)) => what.into_owned(),
         Ok(_) => panic!("this should be refused"),
     }
 }
@@ -140,7 +140,7 @@ fn families_that_contradict_each_other_are_refused() {
     let named = |name: &str| VersionEdit { comparator: Some(name.to_owned()), ..VersionEdit::default() };
     let cases = [
         (vec![drop_default], "column family 0 cannot be dropped"),
-        (vec![family(5, None)], "version edit for column family 5, which does not exist"),
+        (vec![family(5, None)], "column family 5 does not exist"),
         (vec![family(1, Some("a")), family(1, Some("b"))], "column family 1 (b) is added a second time"),
         (vec![family(1, Some("default"))], "two column families are named default"),
         (vec![named("one"), named("two")], "column family 0 changes its comparator from one to two"),
