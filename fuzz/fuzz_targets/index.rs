@@ -1,0 +1,7 @@
+//! Fuzzes index entries in every form that properties can declare.
+#![no_main]
+
+use hyperclock_sst::fuzzing;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| fuzzing::index(data));

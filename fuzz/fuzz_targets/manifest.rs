@@ -1,0 +1,7 @@
+//! Fuzzes version edits and the state they make.
+#![no_main]
+
+use hyperclock_sst::fuzzing;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| fuzzing::manifest(data));
