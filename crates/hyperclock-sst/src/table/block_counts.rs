@@ -41,7 +41,7 @@ impl<P: Primary> Inner<P> {
             return Ok(0);
         }
         let read = ReadOptions { fill_cache: false, ..ReadOptions::default() };
-        let block = self.filter_index_block(handle, &read)?;
+        let block = self.filter_index_block(handle, read)?;
         let mut iter = BlockIter::new(&*block, self.filter_index_format);
         let mut walk = || {
             let mut partitions = 0;
