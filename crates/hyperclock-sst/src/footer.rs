@@ -14,7 +14,7 @@
 //! and the index handle moves into the metaindex.
 
 use crate::checksum::{ChecksumType, context_modifier};
-use crate::coding::{Reader, fixed32_at, fixed64_at};
+use crate::coding::{Reader, fixed32_at, fixed64_at, put_varint64};
 use crate::error::Defect;
 
 /// Bytes of a footer.
@@ -38,6 +38,12 @@ pub(crate) struct BlockHandle {
 }
 
 impl BlockHandle {
+    /// Appends the handle to `out`.
+    pub(crate) fn put(self, out: &mut Vec<u8>) {
+        put_varint64(out, self.offset);
+        put_varint64(out, self.size);
+    }
+
     /// Reads a handle: two varints.
     pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
         Some(Self { offset: reader.varint64()?, size: reader.varint64()? })

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::filter::xxph3::xxph3_64;
+use crate::footer::BlockHandle;
 use crate::key::{InternalKey, ValueType};
 use crate::writer::block_builder::BlockBuilder;
 use crate::writer::bloom_builder::BloomBuilder;
@@ -93,9 +94,9 @@ fn indexes() {
     let mut seeds = Vec::new();
     for (name, next) in [("user_keys", b"cherry"), ("internal_keys", b"banana")] {
         let mut builder = IndexBuilder::new(true);
-        builder.add(b"apple", 0x501, Some(b"banana"), 0, 91);
-        builder.add(b"banana", 0x401, Some(next), 96, 80);
-        builder.add(b"cherry", 0x301, None, 181, 4000);
+        builder.add(b"apple", 0x501, Some(b"banana"), BlockHandle { offset: 0, size: 91 });
+        builder.add(b"banana", 0x401, Some(next), BlockHandle { offset: 96, size: 80 });
+        builder.add(b"cherry", 0x301, None, BlockHandle { offset: 181, size: 4000 });
         let form = 2 | u8::from(builder.keys_are_user_keys());
         seeds.push(seed(name, [&[form][..], &builder.finish()].concat()));
     }

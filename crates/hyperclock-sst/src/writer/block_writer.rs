@@ -9,16 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::checksum::ChecksumType;
 use crate::compression::{CompressionType, compress};
 use crate::error::{Error, Result};
-
-/// Bytes behind each block: compression type, checksum.
-pub(super) const TRAILER: u64 = 5;
-
-/// Where a block lies in its file; `size` does not count the trailer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Handle {
-    pub(super) offset: u64,
-    pub(super) size: u64,
-}
+use crate::footer::{BLOCK_TRAILER_LEN, BlockHandle};
 
 #[derive(Debug)]
 pub(super) struct BlockWriter<W> {
@@ -42,7 +33,7 @@ impl<W: Write> BlockWriter<W> {
     }
 
     /// Appends a block, compressed if that pays.
-    pub(super) fn write_compressed(&mut self, body: &[u8]) -> Result<Handle> {
+    pub(super) fn write_compressed(&mut self, body: &[u8]) -> Result<BlockHandle> {
         if self.compression == CompressionType::None {
             return self.write(body);
         }
@@ -60,7 +51,7 @@ impl<W: Write> BlockWriter<W> {
     }
 
     /// Appends a block as it is.
-    pub(super) fn write(&mut self, body: &[u8]) -> Result<Handle> {
+    pub(super) fn write(&mut self, body: &[u8]) -> Result<BlockHandle> {
         self.write_stored(body, CompressionType::None)
     }
 
@@ -75,10 +66,10 @@ impl<W: Write> BlockWriter<W> {
         self.sink
     }
 
-    fn write_stored(&mut self, stored: &[u8], kind: CompressionType) -> Result<Handle> {
-        let handle = Handle { offset: self.offset, size: stored.len() as u64 };
+    fn write_stored(&mut self, stored: &[u8], kind: CompressionType) -> Result<BlockHandle> {
+        let handle = BlockHandle { offset: self.offset, size: stored.len() as u64 };
         let kind = kind.as_u8();
-        let mut trailer = [kind, 0, 0, 0, 0];
+        let mut trailer = [kind; BLOCK_TRAILER_LEN];
         trailer[1..].copy_from_slice(&self.checksum.compute(stored, kind).to_le_bytes());
         self.write_unframed(stored)?;
         self.write_unframed(&trailer)?;

@@ -9,7 +9,8 @@
 //! Invariant: separators never decrease, in user-key form strictly increase while `versions_are_split` is false.
 
 use super::block_builder::{BlockBuilder, common_prefix};
-use crate::coding::put_varint64;
+use crate::coding::put_fixed64;
+use crate::footer::BlockHandle;
 use crate::key::{MAX_SEQUENCE, ValueType, pack_trailer};
 
 #[derive(Debug)]
@@ -17,8 +18,7 @@ struct Entry {
     user_key: Vec<u8>,
     /// The second half of the separator in its internal-key form.
     trailer: u64,
-    offset: u64,
-    size: u64,
+    block: BlockHandle,
 }
 
 #[derive(Debug)]
@@ -41,8 +41,7 @@ impl IndexBuilder {
         last_user_key: &[u8],
         last_trailer: u64,
         next_user_key: Option<&[u8]>,
-        offset: u64,
-        size: u64,
+        block: BlockHandle,
     ) {
         let mut user_key = last_user_key.to_vec();
         let mut trailer = last_trailer;
@@ -55,7 +54,7 @@ impl IndexBuilder {
                 trailer = pack_trailer(MAX_SEQUENCE, ValueType::SingleDeletion.as_u8());
             }
         }
-        self.entries.push(Entry { user_key, trailer, offset, size });
+        self.entries.push(Entry { user_key, trailer, block });
     }
 
     /// Number of data blocks.
@@ -77,11 +76,10 @@ impl IndexBuilder {
             key.clear();
             key.extend_from_slice(&entry.user_key);
             if self.versions_are_split {
-                key.extend_from_slice(&entry.trailer.to_le_bytes());
+                put_fixed64(&mut key, entry.trailer);
             }
             handle.clear();
-            put_varint64(&mut handle, entry.offset);
-            put_varint64(&mut handle, entry.size);
+            entry.block.put(&mut handle);
             block.add_full_handle(&key, &handle);
         }
         block.finish().to_vec()
@@ -139,10 +137,10 @@ mod tests {
     #[test]
     fn one_split_user_key_makes_all_separators_internal() {
         let mut index = IndexBuilder::new(true);
-        index.add(b"apple", 0x501, Some(b"cherry"), 0, 10);
+        index.add(b"apple", 0x501, Some(b"cherry"), BlockHandle { offset: 0, size: 10 });
         assert!(index.keys_are_user_keys());
-        index.add(b"cherry", 0x401, Some(b"cherry"), 15, 10);
-        index.add(b"cherry", 0x301, None, 30, 10);
+        index.add(b"cherry", 0x401, Some(b"cherry"), BlockHandle { offset: 15, size: 10 });
+        index.add(b"cherry", 0x301, None, BlockHandle { offset: 30, size: 10 });
         assert!(!index.keys_are_user_keys());
         let block = index.finish();
         assert_eq!(block[..3], [0, 9, b'b']);

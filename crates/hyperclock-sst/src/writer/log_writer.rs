@@ -5,6 +5,7 @@
 //! fewer than seven bytes are left in a block, zeros fill it.
 
 use crate::checksum::{crc32c, mask_crc};
+use crate::coding::put_fixed16;
 
 const BLOCK: usize = 32 * 1024;
 const HEADER: usize = 7;
@@ -54,7 +55,7 @@ impl LogWriter {
     fn add_fragment(&mut self, kind: u8, payload: &[u8]) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(&[0; 4]);
-        self.bytes.extend_from_slice(&(payload.len() as u16).to_le_bytes());
+        put_fixed16(&mut self.bytes, payload.len() as u16);
         self.bytes.push(kind);
         self.bytes.extend_from_slice(payload);
         let checksum = mask_crc(crc32c(&self.bytes[start + 6..]));

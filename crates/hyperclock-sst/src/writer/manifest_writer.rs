@@ -10,7 +10,7 @@
 use std::path::Path;
 
 use super::{AtomicFile, SstInfo, log_writer::LogWriter};
-use crate::coding::{put_length_prefixed, put_varint32, put_varint64};
+use crate::coding::{put_fixed64, put_length_prefixed, put_varint32, put_varint64};
 use crate::error::Result;
 
 /// Tags of a version edit.
@@ -118,8 +118,10 @@ fn put_new_file(edit: &mut Vec<u8>, table: &PlacedTable) {
     put_varint64(edit, info.smallest_sequence);
     put_varint64(edit, info.largest_sequence);
 
-    let mut unique_id = table.unique_id[0].to_le_bytes().to_vec();
-    unique_id.extend_from_slice(&table.unique_id[1].to_le_bytes());
+    let mut unique_id = Vec::with_capacity(16);
+    for word in table.unique_id {
+        put_fixed64(&mut unique_id, word);
+    }
     for (tag, value) in [
         (custom_tag::OLDEST_ANCESTOR_TIME, varint(table.creation_time)),
         (custom_tag::FILE_CREATION_TIME, varint(table.creation_time)),

@@ -17,16 +17,16 @@ use std::io::Write;
 use std::path::Path;
 
 use super::block_builder::BlockBuilder;
-use super::block_writer::{BlockWriter, Handle, TRAILER};
+use super::block_writer::BlockWriter;
 use super::bloom_builder::BloomBuilder;
 use super::index_builder::IndexBuilder;
 use super::properties_builder::PropertiesBuilder;
 use super::{SstInfo, WriterOptions};
-use crate::coding::put_varint64;
+use crate::coding::{put_fixed32, put_fixed64};
 use crate::compression::MAX_BLOCK_SIZE;
 use crate::error::{Error, Result};
 use crate::filter::xxph3::xxph3_64;
-use crate::footer::{BLOCK_BASED_MAGIC, FOOTER_SIZE};
+use crate::footer::{BLOCK_BASED_MAGIC, BLOCK_TRAILER_LEN, BlockHandle, FOOTER_SIZE};
 use crate::key::{InternalOrder, MAX_SEQUENCE, ValueType, pack_trailer, split_internal_key};
 
 const FORMAT_VERSION: u32 = 5;
@@ -52,7 +52,7 @@ pub(super) struct TableBuilder<W> {
     out: BlockWriter<W>,
     block: BlockBuilder,
     /// The block that was written last and has no separator yet.
-    unindexed: Option<Handle>,
+    unindexed: Option<BlockHandle>,
     index: IndexBuilder,
     filter: Option<BloomBuilder>,
     first_key: Vec<u8>,
@@ -102,7 +102,7 @@ impl<W: Write> TableBuilder<W> {
 
         self.scratch.clear();
         self.scratch.extend_from_slice(user_key);
-        self.scratch.extend_from_slice(&trailer.to_le_bytes());
+        put_fixed64(&mut self.scratch, trailer);
         self.block.add(&self.scratch, value);
         if let Some(filter) = &mut self.filter {
             filter.add(xxph3_64(user_key));
@@ -168,7 +168,7 @@ impl<W: Write> TableBuilder<W> {
         properties
             .number("rocksdb.filter.size", filter_size)
             .number("rocksdb.num.filter_entries", filter_entries)
-            .number("rocksdb.index.size", index_handle.size + TRAILER);
+            .number("rocksdb.index.size", index_handle.size + BLOCK_TRAILER_LEN as u64);
         if filter_size > 0 {
             properties.text("rocksdb.filter.policy", "bloomfilter");
         }
@@ -180,8 +180,8 @@ impl<W: Write> TableBuilder<W> {
         footer.extend_from_slice(&encoded(metaindex_handle));
         footer.extend_from_slice(&encoded(index_handle));
         footer.resize(FOOTER_SIZE - 12, 0);
-        footer.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
-        footer.extend_from_slice(&BLOCK_BASED_MAGIC.to_le_bytes());
+        put_fixed32(&mut footer, FORMAT_VERSION);
+        put_fixed64(&mut footer, BLOCK_BASED_MAGIC);
         self.out.write_unframed(&footer)?;
 
         let info = SstInfo {
@@ -243,7 +243,7 @@ impl<W: Write> TableBuilder<W> {
     /// Gives the block that was written last its separator, now that the key behind it is known.
     fn index_pending(&mut self, next_user_key: Option<&[u8]>) {
         if let (Some(handle), Some((user_key, trailer))) = (self.unindexed.take(), split_internal_key(&self.last_key)) {
-            self.index.add(user_key, trailer, next_user_key, handle.offset, handle.size);
+            self.index.add(user_key, trailer, next_user_key, handle);
         }
     }
 
@@ -287,10 +287,9 @@ impl<W: Write> TableBuilder<W> {
     }
 }
 
-fn encoded(handle: Handle) -> Vec<u8> {
+fn encoded(handle: BlockHandle) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(20);
-    put_varint64(&mut bytes, handle.offset);
-    put_varint64(&mut bytes, handle.size);
+    handle.put(&mut bytes);
     bytes
 }
 

@@ -14,9 +14,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How the cases of a campaign ended.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Tally {
-    pub right: usize,
-    pub refused: usize,
+pub(crate) struct Tally {
+    pub(crate) right: usize,
+    pub(crate) refused: usize,
 }
 
 /// Runs `case` on every damage.
@@ -24,7 +24,7 @@ pub struct Tally {
 /// # Panics
 ///
 /// With the damage and what it did, at the first case that panics, gives a wrong answer or does not end.
-pub fn run(
+pub(crate) fn run(
     name: &str,
     damages: Vec<Damage>,
     case: impl Fn(Damage) -> Result<Outcome, String> + Send + 'static,

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// One damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Damage {
+pub(crate) enum Damage {
     /// Byte `offset` becomes `byte`.
     Set { offset: usize, byte: u8 },
     /// The file ends after `length` bytes.
@@ -12,7 +12,7 @@ pub enum Damage {
 }
 
 impl Damage {
-    pub fn apply(self, bytes: &[u8]) -> Vec<u8> {
+    pub(crate) fn apply(self, bytes: &[u8]) -> Vec<u8> {
         let mut bytes = bytes.to_vec();
         match self {
             Self::Set { offset, byte } => bytes[offset] = byte,
@@ -33,7 +33,7 @@ impl fmt::Display for Damage {
 
 /// All damages of `bytes`: at every offset each of 8 bit flips, 0x00 and 0xFF, as far as they change it, and every
 /// shorter length. With a `stride` above 1, only every stride-th of them.
-pub fn all(bytes: &[u8], stride: usize) -> Vec<Damage> {
+pub(crate) fn all(bytes: &[u8], stride: usize) -> Vec<Damage> {
     let mut damages = Vec::new();
     for (offset, &old) in bytes.iter().enumerate() {
         let flips = (0..8).map(|bit| old ^ (1 << bit));

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 /// Rows in order, as (key, value).
-pub type Rows = Vec<(Vec<u8>, Vec<u8>)>;
+pub(crate) type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// Reads the rows of the default column family from `NAME.expected.txt`.
-pub fn load(path: &Path) -> Rows {
+pub(crate) fn load(path: &Path) -> Rows {
     let text = std::fs::read_to_string(path).expect("fixture");
     text.lines()
         .filter(|line| !line.starts_with('#'))

@@ -8,17 +8,17 @@ use std::sync::Arc;
 use hyperclock_sst::{FileSystem, RandomAccessFile};
 
 /// Where every database of these tests claims to be.
-pub const DIRECTORY: &str = "/database";
+pub(crate) const DIRECTORY: &str = "/database";
 
 /// The files of one directory. A clone shares their bytes.
 #[derive(Clone, Debug, Default)]
-pub struct MemoryFiles {
+pub(crate) struct MemoryFiles {
     files: BTreeMap<String, Arc<[u8]>>,
 }
 
 impl MemoryFiles {
     /// Copies a directory from disk.
-    pub fn load(directory: &Path) -> Self {
+    pub(crate) fn load(directory: &Path) -> Self {
         let mut files = BTreeMap::new();
         for entry in std::fs::read_dir(directory).expect("fixture") {
             let path = entry.expect("fixture").path();
@@ -29,18 +29,18 @@ impl MemoryFiles {
     }
 
     /// The same directory with other bytes in `name`.
-    pub fn with(&self, name: &str, bytes: &[u8]) -> Self {
+    pub(crate) fn with(&self, name: &str, bytes: &[u8]) -> Self {
         let mut copy = self.clone();
         copy.files.insert(name.to_owned(), bytes.into());
         copy
     }
 
-    pub fn bytes(&self, name: &str) -> Arc<[u8]> {
+    pub(crate) fn bytes(&self, name: &str) -> Arc<[u8]> {
         Arc::clone(&self.files[name])
     }
 
     /// The one file whose name begins so, or ends so for a suffix that begins with a dot.
-    pub fn find(&self, part: &str) -> String {
+    pub(crate) fn find(&self, part: &str) -> String {
         let mut names =
             self.files.keys().filter(|name| name.starts_with(part) || part.starts_with('.') && name.ends_with(part));
         let name = names.next().expect("a file of that kind").clone();

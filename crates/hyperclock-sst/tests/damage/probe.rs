@@ -11,7 +11,7 @@ use crate::memory::{DIRECTORY, MemoryFiles};
 
 /// How a read of a whole database ended when no answer was wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// Everything was as expected.
     Right,
     /// Some read gave an error. Holds the first message.
@@ -20,13 +20,13 @@ pub enum Outcome {
 
 /// Opens the database with a fresh cache, scans it in both directions, and looks up keys that exist and keys that do
 /// not. `Err` describes a wrong answer: a row that differs, that is missing without an error, or that never existed.
-pub fn probe(files: &MemoryFiles, rows: &Rows) -> Result<Outcome, String> {
+pub(crate) fn probe(files: &MemoryFiles, rows: &Rows) -> Result<Outcome, String> {
     let cache = BlockCache::builder().capacity(1 << 20).build().map_err(|error| format!("cache: {error}"))?;
     let mut options = DbOptions::new(cache);
     options.file_system = Arc::new(files.clone());
     let mut reader = match Db::open_read_only(Path::new(DIRECTORY), &options) {
         Ok(db) => Reader { db, rows, refused: None },
-        Err(error) => return refused(error),
+        Err(error) => return refused(&error),
     };
     reader.scan_forward()?;
     reader.scan_backward()?;
@@ -35,7 +35,7 @@ pub fn probe(files: &MemoryFiles, rows: &Rows) -> Result<Outcome, String> {
 }
 
 /// Every error must say which file it is about.
-fn refused(error: Error) -> Result<Outcome, String> {
+fn refused(error: &Error) -> Result<Outcome, String> {
     match error.path() {
         Some(path) if path.starts_with(DIRECTORY) => Ok(Outcome::Refused(error.to_string())),
         _ => Err(format!("an error that names no file of the database: {error}")),
@@ -49,7 +49,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn note(&mut self, error: Error) -> Result<(), String> {
+    fn note(&mut self, error: &Error) -> Result<(), String> {
         if let Outcome::Refused(message) = refused(error)? {
             self.refused.get_or_insert(message);
         }
@@ -109,7 +109,7 @@ impl Reader<'_> {
         match outcome {
             Ok(None) => Ok(()),
             Ok(Some(wrong)) => Err(wrong),
-            Err(error) => self.note(error),
+            Err(error) => self.note(&error),
         }
     }
 }
