@@ -32,6 +32,7 @@ mod recovery;
 mod stats;
 
 use std::cmp::Ordering;
+use std::fmt;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -64,7 +65,8 @@ pub struct ColumnFamily {
     pub comparator: String,
 }
 
-/// How a database is opened.
+/// How a database is opened; made by [`new`](Self::new).
+#[non_exhaustive]
 pub struct DbOptions<P: Primary = Clock> {
     /// Holds the blocks. Databases can share one.
     pub cache: BlockCache<P>,
@@ -79,6 +81,12 @@ impl<P: Primary> DbOptions<P> {
     /// Options with this cache, for a database in the operating system's files.
     pub fn new(cache: BlockCache<P>) -> Self {
         Self { cache, file_system: Arc::new(crate::file::StdFileSystem), log_directory: None }
+    }
+}
+
+impl<P: Primary> fmt::Debug for DbOptions<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DbOptions").field("log_directory", &self.log_directory).finish_non_exhaustive()
     }
 }
 
@@ -162,8 +170,23 @@ struct Family<P: Primary> {
 
 /// A database that is open for reading.
 ///
+/// ```no_run
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use hyperclock::BlockCache;
+/// use hyperclock_sst::{DEFAULT_COLUMN_FAMILY, Db, DbOptions};
+///
+/// let cache = BlockCache::builder().capacity(64 << 20).build()?;
+/// let db = Db::open_read_only("/var/lib/orders", &DbOptions::new(cache))?;
+/// if let Some(value) = db.get(DEFAULT_COLUMN_FAMILY, b"order:1031")? {
+///     println!("{} bytes", value.len());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
 /// Threads share one `&Db`. Reads take the id of a column family, from
-/// [`column_family`](Self::column_family) or [`DEFAULT_COLUMN_FAMILY`].
+/// [`column_family`](Self::column_family) or [`DEFAULT_COLUMN_FAMILY`]. An open database holds one
+/// file descriptor per table.
 pub struct Db<P: Primary = Clock> {
     path: PathBuf,
     /// Beside `families`, in the order of their ids.
@@ -172,6 +195,16 @@ pub struct Db<P: Primary = Clock> {
     last_sequence: u64,
     database_id: Option<String>,
     counters: Arc<TableCounters>,
+}
+
+impl<P: Primary> fmt::Debug for Db<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Db")
+            .field("path", &self.path)
+            .field("column_families", &self.column_families)
+            .field("last_sequence", &self.last_sequence)
+            .finish_non_exhaustive()
+    }
 }
 
 /// How the newest visible version of a key ends a lookup.

@@ -3,6 +3,7 @@
 
 pub(crate) mod faulty;
 pub(crate) mod filled;
+pub(crate) mod tree;
 
 use std::collections::BTreeMap;
 use std::fs;
