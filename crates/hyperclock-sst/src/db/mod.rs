@@ -48,7 +48,7 @@ use crate::file::FileSystem;
 use crate::iter::{DbIter, LevelIterator, Source, TableCursor};
 use crate::key::{InternalKey, InternalOrder, encode_seek_key, user_key_of};
 use crate::manifest::FileMetadata;
-use crate::table::{ReadOptions, Table, ValueRef};
+use crate::table::{ReadOptions, Table};
 
 /// Id of the column family that every database has.
 pub const DEFAULT_COLUMN_FAMILY: u32 = 0;
@@ -181,10 +181,10 @@ enum Found<P: Primary> {
 }
 
 impl<P: Primary> Found<P> {
-    /// What the entry of a file says about its key.
-    fn new(key: InternalKey<'_>, value: ValueRef<'_, P>, file: &LiveFile<P>) -> Result<Self> {
+    /// What the entry of a file says about its key; `value` pins its value.
+    fn new(key: InternalKey<'_>, file: &LiveFile<P>, value: impl FnOnce() -> PinnedSlice<P>) -> Result<Self> {
         match Entry::of(key.value_type) {
-            Entry::Value => Ok(Self::Value(value.pin())),
+            Entry::Value => Ok(Self::Value(value())),
             Entry::Deletion => Ok(Self::Deletion),
             Entry::Unsupported => Err(unsupported(key.value_type, key.user_key, &file.path)),
         }
@@ -200,10 +200,10 @@ impl<P: Primary> Found<P> {
 
 impl<P: Primary> LiveFile<P> {
     /// The newest version of a key in this file that `target` sees.
-    fn search(&self, target: &[u8], read: &ReadOptions) -> Result<Option<Found<P>>> {
+    fn search(&self, target: &[u8], read: ReadOptions) -> Result<Option<Found<P>>> {
         let mut found = Ok(None);
-        self.table.get(target, read, &mut |key, value| {
-            found = Found::new(key, value, self).map(Some);
+        self.table.get(target, &read, &mut |key, value| {
+            found = Found::new(key, self, || value.pin()).map(Some);
             ControlFlow::Break(())
         })?;
         found
@@ -265,7 +265,7 @@ impl<P: Primary> Db<P> {
         encode_seek_key(&mut target, key, self.last_sequence);
         for level in &family.levels {
             for file in level.files_for(&family.order, key, &target) {
-                if let Some(found) = file.search(&target, read)? {
+                if let Some(found) = file.search(&target, *read)? {
                     return Ok(found.into_value());
                 }
             }
@@ -274,15 +274,16 @@ impl<P: Primary> Db<P> {
     }
 
     /// An iterator over a column family, positioned nowhere.
+    #[expect(clippy::iter_not_returning_iterator, reason = "a cursor that moves both ways")]
     pub fn iter(&self, column_family: u32, read: &ReadOptions) -> Result<DbIter<'_, P>> {
         let family = self.family(column_family)?;
         let mut sources = Vec::new();
         for level in &family.levels {
             if level.level == 0 {
                 let files = level.files.iter();
-                sources.extend(files.map(|file| Source::File(TableCursor::new(file, read))));
+                sources.extend(files.map(|file| Source::File(TableCursor::new(file, *read))));
             } else {
-                let files = LevelIterator::new(&family.order, &level.files, read);
+                let files = LevelIterator::new(&family.order, &level.files, *read);
                 sources.push(Source::Level(files));
             }
         }
