@@ -149,6 +149,7 @@ pub(crate) fn put_varint64(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
+#[cfg(test)]
 pub(crate) fn put_varsigned64(out: &mut Vec<u8>, value: i64) {
     put_varint64(out, (value << 1 ^ value >> 63).cast_unsigned());
 }
