@@ -307,3 +307,6 @@ impl<P: Primary> Inner<P> {
 fn uses_dictionary(codec: CompressionType) -> bool {
     matches!(codec, CompressionType::Zlib | CompressionType::Lz4 | CompressionType::Lz4hc | CompressionType::Zstd)
 }
+
+#[cfg(test)]
+mod tests;
