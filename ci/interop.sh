@@ -25,10 +25,16 @@ fail() {
   exit 1
 }
 
-# check NAME ROWS COMPRESSION KEY_SIZE VALUE_SIZE TARGET_FILE_SIZE
+# check NAME ROWS COMPRESSION KEY_SIZE VALUE_SIZE [TARGET_FILE_SIZE]
+#
+# Fills through the example, or without a target file size, which the command line does not offer, through that.
 check() {
   local name=$1 rows=$2 db="$work/$1" out
-  "$target/examples/fill" "$db" "${@:2}" >/dev/null
+  if [ $# -ge 6 ]; then
+    "$target/examples/fill" "$db" "${@:2}" >/dev/null
+  else
+    "$target/hyperclock" db fill --db "$db" --num "$rows" --compression "$3" --key-size "$4" --value-size "$5" >/dev/null 2>&1
+  fi
 
   # sst_dump reports damage in its text, not in its exit status.
   out=$(sst_dump --command=verify --file="$db" 2>&1)
@@ -78,6 +84,7 @@ echo "interop: $(ls "$work"/tables/*.sst | wc -l) single tables"
 for compression in none snappy lz4 zstd zlib; do
   check "$compression" 20000 "$compression" 16 100 400000
 done
+check command_line 30000 snappy 16 100
 check one_row 1 snappy 16 100 400000
 check short_keys 300 snappy 2 1000 20000
 if $long; then

@@ -68,7 +68,8 @@ models() {
 
 # ---- sanitizers -----------------------------------------------------------------------------------------------------
 # The standard library is used as it is shipped, not instrumented, hence the flag that allows the mix. Its own
-# synchronisation can then look like a race; ci/tsan.supp lists what was found to be such, with the reason.
+# synchronisation can then look like a race; ci/tsan.supp lists what was found to be such, with the reason, and
+# ci/lsan.supp what a test leaks on purpose.
 sanitized() {
     local kind=$1
     shift
@@ -104,6 +105,7 @@ tsan() {
 
 asan() {
     echo "== AddressSanitizer: stress test and reader"
+    export LSAN_OPTIONS="suppressions=$PWD/ci/lsan.supp"
     HYPERCLOCK_STRESS_SECONDS=$(stress_seconds) \
         run "$logs/asan.log" sanitized address -p hyperclock --test stress
     some_tests_ran "$logs/asan.log"

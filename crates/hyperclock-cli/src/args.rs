@@ -249,8 +249,8 @@ pub(crate) struct DemoArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Rows of the database that is filled.
-    #[arg(long, value_name = "N", default_value_t = 400_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    /// Rows of the database that is filled; at most 800000, so that its blocks fit into the cache.
+    #[arg(long, value_name = "N", default_value_t = 400_000, value_parser = clap::value_parser!(u64).range(1..=800_000))]
     pub(crate) num: u64,
 
     /// Seed of everything that is drawn.

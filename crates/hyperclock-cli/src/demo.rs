@@ -40,7 +40,9 @@ const FILLED_NAME: &str = "filled";
 /// Holds the filled database's blocks, so that the second round needs no disk.
 const CACHE_SIZE: usize = 128 << 20;
 
-const READS: u64 = 200_000;
+/// Rows for each read: enough reads to touch nearly every block.
+const ROWS_A_READ: u64 = 2;
+
 const SAMPLED_KEYS: usize = 100_000;
 
 #[derive(Serialize)]
@@ -104,7 +106,8 @@ pub(crate) fn run(args: &DemoArgs, output: &mut Output) -> Result<Verdict> {
         ),
     )?;
 
-    let (cold, warm, threads) = read_twice(&out.join(FILLED_NAME), args.seed)?;
+    let reads = args.num.div_ceil(ROWS_A_READ);
+    let (cold, warm, threads) = read_twice(&out.join(FILLED_NAME), reads, args.seed)?;
     let commands = next_commands(&out);
     if output.json() {
         output.object(&Report {
@@ -123,7 +126,7 @@ pub(crate) fn run(args: &DemoArgs, output: &mut Output) -> Result<Verdict> {
         format!(
             "3. The same {} random reads twice, by {threads} thread{}, through a block cache of {}: first empty, then\n   \
              holding what the first round read.\n",
-            show_count(READS),
+            show_count(reads),
             if threads == 1 { "" } else { "s" },
             show_size(CACHE_SIZE as u64),
         ),
@@ -195,13 +198,13 @@ fn read_rocksdb(out: &Path) -> Result<RocksDbReport> {
 }
 
 /// The same reads with an empty cache and with the cache that they filled.
-fn read_twice(folder: &Path, seed: u64) -> Result<(Measurement, Measurement, u16)> {
+fn read_twice(folder: &Path, reads: u64, seed: u64) -> Result<(Measurement, Measurement, u16)> {
     let session = Session::open_default(folder, CACHE_SIZE)?;
     let mut random = Random::new(seed);
     let keys = sample(&session, SAMPLED_KEYS, &mut random)?.into_ranked(&mut random);
     let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get().min(2)) as u16;
     let workload =
-        Workload { distribution: Distribution::Uniform, missing_percent: 0.0, end: End::Reads(READS), threads, seed };
+        Workload { distribution: Distribution::Uniform, missing_percent: 0.0, end: End::Reads(reads), threads, seed };
     let cold = Measurement::of(&session, &keys, &workload, "reading, cold")?;
     let warm = Measurement::of(&session, &keys, &workload, "reading, warm")?;
     Ok((cold, warm, threads))

@@ -3,7 +3,10 @@
 //! A bar appears when the work has run for a second, so that short commands stay quiet, and vanishes at the end. Callers
 //! report as often as they like, from any thread; drawing is limited to ten times a second.
 
+use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -64,5 +67,40 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Progress of one call that reports nothing: a spinner, by a thread of its own, once the call has run for a second.
+pub(crate) struct Waiting {
+    /// Its end ends the thread. Both are absent where standard error is no terminal.
+    call: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Waiting {
+    pub(crate) fn new(doing: &'static str) -> Self {
+        let call = io::stderr().is_terminal().then(|| {
+            let (call, ended) = channel();
+            let watcher = thread::spawn(move || {
+                if ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                    let bar = ProgressBar::new_spinner().with_message(doing);
+                    bar.enable_steady_tick(Duration::from_secs(1) / u32::from(DRAWS_PER_SECOND));
+                    // An error is what the end of the call looks like.
+                    let _ = ended.recv();
+                    bar.finish_and_clear();
+                }
+            });
+            (call, watcher)
+        });
+        Self { call }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some((call, watcher)) = self.call.take() {
+            drop(call);
+            // Waits for the line to be cleared; a spinner that panicked is not worth a failure.
+            let _ = watcher.join();
+        }
     }
 }

@@ -4,6 +4,9 @@ mod common;
 
 use common::{command, hyperclock, text};
 
+/// What names the folder for temporary files, by platform.
+const TEMPORARY: [&str; 3] = ["TMPDIR", "TMP", "TEMP"];
+
 #[test]
 fn a_given_folder_gets_everything() {
     let folder = tempfile::tempdir().unwrap();
@@ -13,7 +16,7 @@ fn a_given_folder_gets_everything() {
     std::fs::create_dir(&home).unwrap();
     let output = command()
         .args(["demo", "--json", "--num", "30000", "--out", text(&out)])
-        .env("TMPDIR", &temporary)
+        .envs(TEMPORARY.map(|name| (name, &temporary)))
         .current_dir(&home)
         .output()
         .unwrap();
@@ -38,7 +41,11 @@ fn a_given_folder_gets_everything() {
 #[test]
 fn without_one_it_makes_a_temporary_folder_and_says_where() {
     let temporary = tempfile::tempdir().unwrap();
-    let output = command().args(["demo", "--num", "5000"]).env("TMPDIR", temporary.path()).output().unwrap();
+    let output = command()
+        .args(["demo", "--num", "5000"])
+        .envs(TEMPORARY.map(|name| (name, temporary.path())))
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let shown = String::from_utf8(output.stdout).unwrap();
     let made: Vec<_> = std::fs::read_dir(temporary.path()).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -13,6 +13,7 @@
 //! opened and not cached.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use hyperclock::{CacheValue, Clock, Handle, Primary};
 
@@ -98,6 +99,8 @@ pub struct PinnedSlice<P: Primary = Clock>(Pinned<P>);
 
 enum Pinned<P: Primary> {
     Block(Handle<DataBlock, P>, ByteRange),
+    /// One pin for several values of a batch.
+    SharedBlock(Arc<Handle<DataBlock, P>>, ByteRange),
     Buffer(Box<[u8]>),
 }
 
@@ -105,6 +108,7 @@ impl<P: Primary> Clone for PinnedSlice<P> {
     fn clone(&self) -> Self {
         Self(match &self.0 {
             Pinned::Block(block, range) => Pinned::Block(block.clone(), *range),
+            Pinned::SharedBlock(block, range) => Pinned::SharedBlock(Arc::clone(block), *range),
             Pinned::Buffer(bytes) => Pinned::Buffer(bytes.clone()),
         })
     }
@@ -113,6 +117,10 @@ impl<P: Primary> Clone for PinnedSlice<P> {
 impl<P: Primary> PinnedSlice<P> {
     pub(crate) fn in_block(block: Handle<DataBlock, P>, range: ByteRange) -> Self {
         Self(Pinned::Block(block, range))
+    }
+
+    pub(crate) fn in_shared_block(block: Arc<Handle<DataBlock, P>>, range: ByteRange) -> Self {
+        Self(Pinned::SharedBlock(block, range))
     }
 }
 
@@ -128,6 +136,7 @@ impl<P: Primary> Deref for PinnedSlice<P> {
     fn deref(&self) -> &[u8] {
         match &self.0 {
             Pinned::Block(block, range) => (**block).as_ref().slice(*range),
+            Pinned::SharedBlock(block, range) => (***block).as_ref().slice(*range),
             Pinned::Buffer(bytes) => bytes,
         }
     }

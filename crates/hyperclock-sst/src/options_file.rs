@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::file::FileSystem;
 
-/// The directory of the write-ahead logs, if the options name one other than the database's.
+/// The newest options file and the directory that it names for the write-ahead logs, if it does:
+/// by default they are in the database's own and the name is empty.
 pub(crate) fn log_directory(
     file_system: &dyn FileSystem,
     directory: &Path,
     names: &[PathBuf],
-) -> Result<Option<PathBuf>> {
+) -> Result<Option<(PathBuf, PathBuf)>> {
     let newest = names
         .iter()
         .filter_map(|name| {
@@ -27,7 +28,8 @@ pub(crate) fn log_directory(
     };
     let path = directory.join(name);
     let text = file_system.read(&path).map_err(|source| Error::io(&path, source))?;
-    Ok(wal_dir(&String::from_utf8_lossy(&text)).map(PathBuf::from))
+    let directory = wal_dir(&String::from_utf8_lossy(&text)).map(PathBuf::from);
+    Ok(directory.map(|directory| (path, directory)))
 }
 
 fn wal_dir(text: &str) -> Option<&str> {
@@ -74,6 +76,7 @@ mod tests {
         ] {
             std::fs::write(dir.path().join(name), text).unwrap();
         }
-        assert_eq!(find(), Some(PathBuf::from("/new")));
+        let newest = dir.path().join("OPTIONS-000012");
+        assert_eq!(find(), Some((newest, PathBuf::from("/new"))));
     }
 }

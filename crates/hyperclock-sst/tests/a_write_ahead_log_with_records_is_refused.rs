@@ -79,4 +79,11 @@ fn logs_in_another_directory_are_found() {
     let text = format!("[DBOptions]\n  wal_dir={}\n", elsewhere.path().display());
     fs::write(dir.path().join("OPTIONS-000999"), text).unwrap();
     assert_refused(open(dir.path()), &log);
+
+    // A directory that is not here may hold anything.
+    drop(elsewhere);
+    let error = open(dir.path()).unwrap_err();
+    assert!(matches!(error, Error::Unsupported { .. }) && error.to_string().contains("wal_dir"), "{error}");
+    options.log_directory = Some(dir.path().to_owned());
+    assert!(Db::open_read_only(dir.path(), &options).is_ok());
 }

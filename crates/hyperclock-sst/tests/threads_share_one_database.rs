@@ -2,9 +2,10 @@
 
 mod support;
 
+use std::sync::Barrier;
 use std::thread;
 
-use hyperclock_sst::{Db, DbOptions, ReadOptions};
+use hyperclock_sst::{Db, DbIter, DbOptions, PinnedSlice, ReadOptions};
 use support::{cache, fixture, fixtures, scan};
 
 #[test]
@@ -12,6 +13,8 @@ fn a_database_is_send_and_sync() {
     fn check<T: Send + Sync>() {}
     check::<Db>();
     check::<DbOptions>();
+    check::<DbIter<'_>>();
+    check::<PinnedSlice>();
 }
 
 #[test]
@@ -63,6 +66,54 @@ fn br_105_databases_in_one_cache_see_their_own_blocks() {
             assert!(scan(db, id).unwrap() == *rows, "{}", fixture.name);
         }
     }
+}
+
+#[test]
+fn br_098_a_block_that_many_threads_miss_is_read_once() {
+    let fixture = fixture("v783_fv4_lz4_xxhash64_idx8");
+    let (key, value) = &fixture.families[0].1[100];
+    for _ in 0..20 {
+        let db = Db::open_read_only(&fixture.path, &DbOptions::new(cache(8 << 20))).unwrap();
+        let barrier = Barrier::new(16);
+        thread::scope(|scope| {
+            for _ in 0..16 {
+                scope.spawn(|| {
+                    barrier.wait();
+                    assert_eq!(db.get(0, key).unwrap().as_deref(), Some(value.as_slice()));
+                });
+            }
+        });
+        assert_eq!(db.counters().reads_after_open().blocks, 3, "filter, index, data");
+    }
+}
+
+#[test]
+fn br_027_iterators_pin_one_block_a_source_however_far_they_go() {
+    let fixture = fixture("v783_two_level_index");
+    let rows = &fixture.families[0].1;
+    let cache = cache(64 << 20);
+    let db = Db::open_read_only(&fixture.path, &DbOptions::new(cache.clone())).unwrap();
+    let mut iterators: Vec<_> = (0..100).map(|_| db.iter(0, &ReadOptions::default()).unwrap()).collect();
+    let references = || {
+        let mut sum = 0;
+        cache.for_each(|entry| sum += entry.references);
+        sum
+    };
+    for (number, iter) in iterators.iter_mut().enumerate() {
+        iter.seek(&rows[number * 31 % rows.len()].0).unwrap();
+    }
+    // Top level of the index, partition, data block.
+    assert!(references() <= 300, "{}", references());
+    for distance in [1, 10, 1000] {
+        for iter in &mut iterators {
+            for _ in 0..distance {
+                if distance % 10 == 0 { iter.next() } else { iter.prev() }.unwrap();
+            }
+        }
+        assert!(references() <= 400, "{} after {distance} steps", references());
+    }
+    drop(iterators);
+    assert_eq!((references(), cache.pinned_usage()), (0, 0));
 }
 
 #[test]

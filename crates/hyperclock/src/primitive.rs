@@ -86,7 +86,31 @@ impl Atomic64 {
         or_acquire(fetch_or, bits: u64) -> u64, Acquire;
         or_acq_rel(fetch_or, bits: u64) -> u64, AcqRel;
         and_release(fetch_and, bits: u64) -> u64, Release;
-        and_acq_rel(fetch_and, bits: u64) -> u64, AcqRel;
+        and_relaxed(fetch_and, bits: u64) -> u64, Relaxed;
+    }
+
+    /// A relaxed store to a word that other threads may be adding to; whatever they add is lost.
+    #[inline]
+    pub(crate) fn overwrite_relaxed(&self, value: u64) {
+        self.overwrite(value, Ordering::Relaxed);
+    }
+
+    /// As [`Atomic64::overwrite_relaxed`], publishing what this thread wrote.
+    #[inline]
+    #[cfg_attr(loom, track_caller)]
+    pub(crate) fn overwrite_release(&self, value: u64) {
+        self.overwrite(value, at(Ordering::Release));
+    }
+
+    #[inline]
+    fn overwrite(&self, value: u64, ordering: Ordering) {
+        // Loom lets an add that read the word before the store come after it, which no machine does: an add reads the
+        // write just before its own. An exchange cannot be misplaced like that.
+        if cfg!(loom) {
+            self.0.swap(value, ordering);
+        } else {
+            self.0.store(value, ordering);
+        }
     }
 
     /// Replaces `current` by `new`; true when it did.

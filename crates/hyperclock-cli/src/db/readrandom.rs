@@ -20,7 +20,8 @@ const DEFAULT_READS: u64 = 1_000_000;
 const SAMPLING_STREAM: u64 = u64::MAX;
 
 #[derive(Serialize)]
-struct Report {
+struct Report<'a> {
+    column_families: Vec<&'a str>,
     distribution: String,
     seed: u64,
     threads: u16,
@@ -54,6 +55,7 @@ pub(super) fn run(args: &ReadRandomArgs, output: &mut Output) -> Result<Verdict>
 
     if output.json() {
         output.object(&Report {
+            column_families: session.families().iter().map(|family| family.name.as_str()).collect(),
             distribution: args.distribution.to_string(),
             seed: args.seed,
             threads: args.target.threads,

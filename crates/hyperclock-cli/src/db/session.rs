@@ -10,6 +10,7 @@ use hyperclock_sst::{
 
 use crate::args::Target;
 use crate::failure::{Failure, Kind, Result};
+use crate::progress::Waiting;
 
 /// The file that makes a folder a database.
 const CURRENT: &str = "CURRENT";
@@ -90,7 +91,9 @@ impl Session {
         let cache = BlockCache::builder().capacity(cache_size).build().map_err(|error| {
             Failure::unavailable(format!("cannot make a block cache of --cache-size {cache_size}: {error}"))
         })?;
+        let waiting = Waiting::new("opening");
         let db = Db::open_read_only(directory, &DbOptions::new(cache.clone()))?;
+        drop(waiting);
         let chosen: Vec<_> = match choice {
             Choice::All => db.column_families().iter().collect(),
             Choice::Named(name) => db.column_family(name).into_iter().collect(),

@@ -10,6 +10,7 @@ use super::Session;
 use crate::args::StatsArgs;
 use crate::failure::{Result, Verdict};
 use crate::output::{Output, Table};
+use crate::progress::Waiting;
 use crate::sizes::{show_count, show_size};
 
 #[derive(Serialize)]
@@ -69,7 +70,9 @@ impl From<&LevelStats> for LevelReport {
 pub(super) fn run(args: &StatsArgs, output: &mut Output) -> Result<Verdict> {
     let session = Session::open_all_unless_named(&args.target)?;
     let db = session.db();
+    let waiting = Waiting::new("counting blocks");
     let stats = db.stats()?;
+    drop(waiting);
     let families: Vec<FamilyReport> = stats
         .families
         .iter()

@@ -32,6 +32,7 @@ mod recovery;
 mod stats;
 
 use std::cmp::Ordering;
+use std::fmt;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -48,7 +49,7 @@ use crate::file::FileSystem;
 use crate::iter::{DbIter, LevelIterator, Source, TableCursor};
 use crate::key::{InternalKey, InternalOrder, encode_seek_key, user_key_of};
 use crate::manifest::FileMetadata;
-use crate::table::{ReadOptions, Table, ValueRef};
+use crate::table::{ReadOptions, Table};
 
 /// Id of the column family that every database has.
 pub const DEFAULT_COLUMN_FAMILY: u32 = 0;
@@ -64,7 +65,8 @@ pub struct ColumnFamily {
     pub comparator: String,
 }
 
-/// How a database is opened.
+/// How a database is opened; made by [`new`](Self::new).
+#[non_exhaustive]
 pub struct DbOptions<P: Primary = Clock> {
     /// Holds the blocks. Databases can share one.
     pub cache: BlockCache<P>,
@@ -79,6 +81,12 @@ impl<P: Primary> DbOptions<P> {
     /// Options with this cache, for a database in the operating system's files.
     pub fn new(cache: BlockCache<P>) -> Self {
         Self { cache, file_system: Arc::new(crate::file::StdFileSystem), log_directory: None }
+    }
+}
+
+impl<P: Primary> fmt::Debug for DbOptions<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DbOptions").field("log_directory", &self.log_directory).finish_non_exhaustive()
     }
 }
 
@@ -162,8 +170,23 @@ struct Family<P: Primary> {
 
 /// A database that is open for reading.
 ///
+/// ```no_run
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use hyperclock::BlockCache;
+/// use hyperclock_sst::{DEFAULT_COLUMN_FAMILY, Db, DbOptions};
+///
+/// let cache = BlockCache::builder().capacity(64 << 20).build()?;
+/// let db = Db::open_read_only("/var/lib/orders", &DbOptions::new(cache))?;
+/// if let Some(value) = db.get(DEFAULT_COLUMN_FAMILY, b"order:1031")? {
+///     println!("{} bytes", value.len());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
 /// Threads share one `&Db`. Reads take the id of a column family, from
-/// [`column_family`](Self::column_family) or [`DEFAULT_COLUMN_FAMILY`].
+/// [`column_family`](Self::column_family) or [`DEFAULT_COLUMN_FAMILY`]. An open database holds one
+/// file descriptor per table.
 pub struct Db<P: Primary = Clock> {
     path: PathBuf,
     /// Beside `families`, in the order of their ids.
@@ -174,6 +197,16 @@ pub struct Db<P: Primary = Clock> {
     counters: Arc<TableCounters>,
 }
 
+impl<P: Primary> fmt::Debug for Db<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Db")
+            .field("path", &self.path)
+            .field("column_families", &self.column_families)
+            .field("last_sequence", &self.last_sequence)
+            .finish_non_exhaustive()
+    }
+}
+
 /// How the newest visible version of a key ends a lookup.
 enum Found<P: Primary> {
     Value(PinnedSlice<P>),
@@ -181,10 +214,10 @@ enum Found<P: Primary> {
 }
 
 impl<P: Primary> Found<P> {
-    /// What the entry of a file says about its key.
-    fn new(key: InternalKey<'_>, value: ValueRef<'_, P>, file: &LiveFile<P>) -> Result<Self> {
+    /// What the entry of a file says about its key; `value` pins its value.
+    fn new(key: InternalKey<'_>, file: &LiveFile<P>, value: impl FnOnce() -> PinnedSlice<P>) -> Result<Self> {
         match Entry::of(key.value_type) {
-            Entry::Value => Ok(Self::Value(value.pin())),
+            Entry::Value => Ok(Self::Value(value())),
             Entry::Deletion => Ok(Self::Deletion),
             Entry::Unsupported => Err(unsupported(key.value_type, key.user_key, &file.path)),
         }
@@ -200,10 +233,10 @@ impl<P: Primary> Found<P> {
 
 impl<P: Primary> LiveFile<P> {
     /// The newest version of a key in this file that `target` sees.
-    fn search(&self, target: &[u8], read: &ReadOptions) -> Result<Option<Found<P>>> {
+    fn search(&self, target: &[u8], read: ReadOptions) -> Result<Option<Found<P>>> {
         let mut found = Ok(None);
-        self.table.get(target, read, &mut |key, value| {
-            found = Found::new(key, value, self).map(Some);
+        self.table.get(target, &read, &mut |key, value| {
+            found = Found::new(key, self, || value.pin()).map(Some);
             ControlFlow::Break(())
         })?;
         found
@@ -265,7 +298,7 @@ impl<P: Primary> Db<P> {
         encode_seek_key(&mut target, key, self.last_sequence);
         for level in &family.levels {
             for file in level.files_for(&family.order, key, &target) {
-                if let Some(found) = file.search(&target, read)? {
+                if let Some(found) = file.search(&target, *read)? {
                     return Ok(found.into_value());
                 }
             }
@@ -274,15 +307,16 @@ impl<P: Primary> Db<P> {
     }
 
     /// An iterator over a column family, positioned nowhere.
+    #[expect(clippy::iter_not_returning_iterator, reason = "a cursor that moves both ways")]
     pub fn iter(&self, column_family: u32, read: &ReadOptions) -> Result<DbIter<'_, P>> {
         let family = self.family(column_family)?;
         let mut sources = Vec::new();
         for level in &family.levels {
             if level.level == 0 {
                 let files = level.files.iter();
-                sources.extend(files.map(|file| Source::File(TableCursor::new(file, read))));
+                sources.extend(files.map(|file| Source::File(TableCursor::new(file, *read))));
             } else {
-                let files = LevelIterator::new(&family.order, &level.files, read);
+                let files = LevelIterator::new(&family.order, &level.files, *read);
                 sources.push(Source::Level(files));
             }
         }

@@ -3,7 +3,7 @@
 //! The keys are sorted once; each level then hands its files runs of neighbouring keys, so that a
 //! table looks up a block once for all adjacent keys that fall into it. The results are those of
 //! a loop of [`Db::get`], key by key: an unreadable block fails the keys that needed it and no
-//! others.
+//! others. Values of one block share one pin of it, which goes with the last of them.
 //!
 //! Invariants: I1, `pending` holds the numbers of the keys without an outcome, in the
 //! comparator's order. I2, a key leaves `pending` only between files of level 0 or between
@@ -23,7 +23,7 @@ use crate::table::ReadOptions;
 /// A lookup in progress.
 struct Batch<'a, P: Primary> {
     order: &'a InternalOrder,
-    read: &'a ReadOptions,
+    read: ReadOptions,
     keys: &'a [&'a [u8]],
     /// Internal keys to seek, beside `keys`.
     targets: Vec<Vec<u8>>,
@@ -51,7 +51,7 @@ impl<P: Primary> Db<P> {
         read: &ReadOptions,
     ) -> Result<Vec<Result<Option<PinnedSlice<P>>>>> {
         let family = self.family(column_family)?;
-        let mut batch = Batch::new(&family.order, read, keys, self.last_sequence);
+        let mut batch = Batch::new(&family.order, *read, keys, self.last_sequence);
         for level in &family.levels {
             if level.level == 0 {
                 for file in &level.files {
@@ -66,7 +66,7 @@ impl<P: Primary> Db<P> {
 }
 
 impl<'a, P: Primary> Batch<'a, P> {
-    fn new(order: &'a InternalOrder, read: &'a ReadOptions, keys: &'a [&'a [u8]], snapshot: u64) -> Self {
+    fn new(order: &'a InternalOrder, read: ReadOptions, keys: &'a [&'a [u8]], snapshot: u64) -> Self {
         let target = |key: &&[u8]| {
             let mut target = Vec::new();
             encode_seek_key(&mut target, key, snapshot);
@@ -146,8 +146,9 @@ impl<'a, P: Primary> Batch<'a, P> {
         let batch: Vec<usize> = range.iter().copied().filter(|&n| self.is_pending(n)).collect();
         let targets: Vec<&[u8]> = batch.iter().map(|&n| self.target(n)).collect();
         let mut found = Vec::with_capacity(batch.len());
-        let searched = file.table.multi_get(&targets, self.read, &mut |position, key, value| {
-            found.push((position, Found::new(key, value, file)));
+        let mut last_pin = None;
+        let searched = file.table.multi_get(&targets, &self.read, &mut |position, key, value| {
+            found.push((position, Found::new(key, file, || value.pin_shared(&mut last_pin))));
             ControlFlow::Break(())
         });
         for (position, outcome) in found {

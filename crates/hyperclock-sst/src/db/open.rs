@@ -123,9 +123,8 @@ impl<P: Primary> Opener<'_, P> {
             let what = format!("the file has {size} bytes, {} says {}", self.manifest.name, metadata.size);
             return Err(Error::corruption(path, size.min(metadata.size), what).into());
         }
-        let mut options = TableOptions::default();
-        options.counters = Arc::clone(self.counters);
-        options.largest_sequence = Some(metadata.largest_sequence);
+        let options =
+            TableOptions { counters: Arc::clone(self.counters), largest_sequence: Some(metadata.largest_sequence) };
         let cache = &self.options.cache;
         let table = Table::open(file, &path, metadata.number, comparator, cache, &options)?;
         if let (Some(recorded), Some(found)) = (metadata.unique_id, table.properties().unique_id())

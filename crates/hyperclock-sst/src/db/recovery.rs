@@ -63,17 +63,24 @@ pub(crate) fn list_logs(
     log_directory: Option<&Path>,
 ) -> Result<Vec<LogFile>> {
     let names = file_system.list(directory).map_err(|source| Error::io(directory, source))?;
-    let configured = match log_directory {
-        Some(path) => Some(path.to_owned()),
-        None => options_file::log_directory(file_system, directory, &names)?,
-    };
     let mut logs = Vec::new();
     collect_logs(directory, &names, &mut logs);
-    if let Some(elsewhere) = configured.filter(|elsewhere| elsewhere != directory) {
-        let names = file_system.list(&elsewhere).map_err(|source| Error::io(&elsewhere, source))?;
-        collect_logs(&elsewhere, &names, &mut logs);
+    if let Some(path) = log_directory {
+        let names = file_system.list(path).map_err(|source| Error::io(path, source))?;
+        collect_logs(path, &names, &mut logs);
+    } else if let Some((options, path)) = options_file::log_directory(file_system, directory, &names)? {
+        let names = file_system.list(&path).map_err(|error| {
+            let feature = format!(
+                "write-ahead logs in {}, as wal_dir says, which cannot be listed ({error}); say where they are with \
+                 DbOptions::log_directory",
+                path.display()
+            );
+            Error::unsupported(options, feature)
+        })?;
+        collect_logs(&path, &names, &mut logs);
     }
-    logs.sort_unstable_by_key(|log| log.number);
+    logs.sort_unstable_by(|a, b| (a.number, &a.path).cmp(&(b.number, &b.path)));
+    logs.dedup_by(|a, b| a.path == b.path);
     Ok(logs)
 }
 

@@ -1,5 +1,6 @@
 //! The public iterator over a column family, and the stream of versions it reads.
 
+use std::fmt;
 use std::path::Path;
 
 use hyperclock::{Clock, Primary};
@@ -187,5 +188,14 @@ impl<'a, P: Primary> DbIter<'a, P> {
         }
         let outcome = self.keys.prev();
         self.note(outcome)
+    }
+}
+
+impl<P: Primary> fmt::Debug for DbIter<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DbIter")
+            .field("valid", &self.valid())
+            .field("key", &self.key().escape_ascii().to_string())
+            .finish_non_exhaustive()
     }
 }

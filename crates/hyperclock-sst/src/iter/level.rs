@@ -28,15 +28,15 @@ pub(crate) struct LevelIterator<'a, P: Primary> {
 
 impl<'a, P: Primary> LevelIterator<'a, P> {
     /// Iterates `files`, which are ordered and disjoint; positioned nowhere.
-    pub(crate) fn new(order: &'a InternalOrder, files: &'a [LiveFile<P>], read: &ReadOptions) -> Self {
-        Self { order, files, read: read.clone(), open: None }
+    pub(crate) fn new(order: &'a InternalOrder, files: &'a [LiveFile<P>], read: ReadOptions) -> Self {
+        Self { order, files, read, open: None }
     }
 
     /// Takes file `number` in hand; nothing is in hand if there is no such file.
     fn open(&mut self, number: usize) -> Option<&mut TableCursor<'a, P>> {
         if self.open.as_ref().is_none_or(|&(open, _)| open != number) {
             let file = self.files.get(number);
-            self.open = file.map(|file| (number, TableCursor::new(file, &self.read)));
+            self.open = file.map(|file| (number, TableCursor::new(file, self.read)));
         }
         self.open.as_mut().map(|(_, cursor)| cursor)
     }

@@ -18,8 +18,8 @@ pub(crate) struct TableCursor<'a, P: Primary> {
 
 impl<'a, P: Primary> TableCursor<'a, P> {
     /// A cursor over `file`; positioned nowhere.
-    pub(crate) fn new(file: &'a LiveFile<P>, read: &ReadOptions) -> Self {
-        Self { iter: file.table().iter(read), path: file.path() }
+    pub(crate) fn new(file: &'a LiveFile<P>, read: ReadOptions) -> Self {
+        Self { iter: file.table().iter(&read), path: file.path() }
     }
 }
 

@@ -92,7 +92,7 @@ fn a_torn_tail_ends_a_manifest_silently() {
     let mut log = LogFile::default();
     log.logical(b"first");
     let whole = log.0.len();
-    log.logical(&[7; 3 * BLOCK_SIZE]);
+    log.logical(&vec![7; 3 * BLOCK_SIZE]);
     for end in (whole..log.0.len()).step_by(997) {
         assert_eq!(manifest(&log.0[..end]).unwrap(), [b"first"], "cut at {end}");
     }
@@ -178,7 +178,7 @@ fn unknown_types_are_skipped_only_if_they_allow_it() {
 #[test]
 fn a_record_longer_than_its_block_is_damage() {
     let mut log = LogFile::default();
-    log.logical(&[1; BLOCK_SIZE - LEGACY_HEADER]).logical(b"next block");
+    log.logical(&vec![1; BLOCK_SIZE - LEGACY_HEADER]).logical(b"next block");
     log.0[4..6].copy_from_slice(&u16::MAX.to_le_bytes());
     assert!(is_corrupt(&manifest(&log.0)));
 }

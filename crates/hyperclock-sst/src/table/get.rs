@@ -9,15 +9,17 @@
 
 use std::cell::Cell;
 use std::ops::{ControlFlow, Deref};
+use std::sync::Arc;
 
 use hyperclock::{Clock, Handle, Primary};
 
 use super::index_cursor::IndexCursor;
 use super::{FilterLayout, Inner, ReadOptions, Table};
 use crate::block::{BlockIter, ByteRange, PlainEntries};
-use crate::cached::{DataBlock, PinnedSlice};
+use crate::cached::{DataBlock, IndexBlock, PinnedSlice};
 use crate::counters::BlockKind;
 use crate::error::{Defect, Error, Result};
+use crate::filter::FilterBlock;
 use crate::footer::BlockHandle;
 use crate::index::SeekTarget;
 use crate::key::InternalKey;
@@ -40,6 +42,16 @@ impl<P: Primary> ValueRef<'_, P> {
     /// The value for as long as the caller wants, by pinning its block: no copy.
     pub fn pin(&self) -> PinnedSlice<P> {
         PinnedSlice::in_block(self.block.clone(), self.range)
+    }
+
+    /// As [`Self::pin`], with one pin for all values in a row that lie in one block: `last` is what
+    /// the value before was pinned by, which keeps that block's address from being another's.
+    pub(crate) fn pin_shared(&self, last: &mut Option<Arc<Handle<DataBlock, P>>>) -> PinnedSlice<P> {
+        let block = match last {
+            Some(block) if std::ptr::eq(&raw const ***block, &raw const **self.block) => &*block,
+            last => &*last.insert(Arc::new(self.block.clone())),
+        };
+        PinnedSlice::in_shared_block(Arc::clone(block), self.range)
     }
 }
 
@@ -72,12 +84,21 @@ struct Lookup<P: Primary> {
     /// Whether `index` is where the last target put it.
     index_in_place: bool,
     block: Option<(BlockHandle, Handle<DataBlock, P>)>,
+    filter_index: Option<Handle<IndexBlock, P>>,
+    filter: Option<(BlockHandle, Handle<FilterBlock, P>)>,
     buffer: Vec<u8>,
 }
 
 impl<P: Primary> Lookup<P> {
     fn new() -> Self {
-        Self { index: None, index_in_place: false, block: None, buffer: KEY_BUFFER.take() }
+        Self {
+            index: None,
+            index_in_place: false,
+            block: None,
+            filter_index: None,
+            filter: None,
+            buffer: KEY_BUFFER.take(),
+        }
     }
 }
 
@@ -135,7 +156,7 @@ impl<P: Primary> Table<P> {
     pub fn may_contain(&self, user_key: &[u8], read: &ReadOptions) -> Result<bool> {
         let mut encoded = Vec::new();
         crate::key::encode_seek_key(&mut encoded, user_key, crate::key::MAX_SEQUENCE);
-        self.0.key_may_match(seek_target(&encoded)?, *read)
+        self.0.key_may_match(seek_target(&encoded)?, *read, &mut Lookup::new())
     }
 }
 
@@ -147,16 +168,20 @@ fn seek_target(encoded: &[u8]) -> Result<SeekTarget<'_>> {
 impl<P: Primary> Inner<P> {
     /// Asks the filter for a key.
     #[inline]
-    fn key_may_match(&self, target: SeekTarget<'_>, read: ReadOptions) -> Result<bool> {
-        let filter = match self.filter {
+    fn key_may_match(&self, target: SeekTarget<'_>, read: ReadOptions, lookup: &mut Lookup<P>) -> Result<bool> {
+        let handle = match self.filter {
             FilterLayout::None => return Ok(true),
             FilterLayout::Full(handle) => handle,
-            FilterLayout::Partitioned(handle) => match self.filter_partition(handle, target, read)? {
+            FilterLayout::Partitioned(handle) => match self.filter_partition(handle, target, read, lookup)? {
                 Some(partition) => partition,
                 None => return Ok(true),
             },
         };
-        let may_match = self.filter_block(filter, read)?.may_match(target.user_key);
+        let filter = match &mut lookup.filter {
+            Some((at, filter)) if *at == handle => &*filter,
+            filter => &filter.insert((handle, self.filter_block(handle, read)?)).1,
+        };
+        let may_match = filter.may_match(target.user_key);
         if !may_match {
             self.source.counters().count_filter_negative();
         }
@@ -170,13 +195,17 @@ impl<P: Primary> Inner<P> {
         handle: BlockHandle,
         target: SeekTarget<'_>,
         read: ReadOptions,
+        lookup: &mut Lookup<P>,
     ) -> Result<Option<BlockHandle>> {
         if handle.size == 0 {
             return Ok(None);
         }
         let format = self.filter_index_format;
-        let block = self.filter_index_block(handle, read)?;
-        let mut iter = BlockIter::new(&*block, format);
+        let block = match &mut lookup.filter_index {
+            Some(block) => &*block,
+            block => &*block.insert(self.filter_index_block(handle, read)?),
+        };
+        let mut iter = BlockIter::new(&**block, format);
         let mut find = || {
             iter.seek(|key| target.order_of_separator(key, format, &self.order))?;
             if !iter.valid() {
@@ -194,10 +223,10 @@ impl<P: Primary> Inner<P> {
         lookup: &mut Lookup<P>,
         visit: &mut dyn FnMut(InternalKey<'_>, ValueRef<'_, P>) -> ControlFlow<()>,
     ) -> Result<()> {
-        if !self.key_may_match(target, read)? {
+        if !self.key_may_match(target, read, lookup)? {
             return Ok(());
         }
-        let Lookup { index, index_in_place, block, buffer } = lookup;
+        let Lookup { index, index_in_place, block, buffer, .. } = lookup;
         let index = match index {
             Some(index) => index,
             empty => empty.insert(IndexCursor::new(self, read)?),

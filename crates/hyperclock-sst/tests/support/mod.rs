@@ -1,6 +1,10 @@
 //! What several integration tests share: fixtures, their expected rows, and opening them.
 #![allow(dead_code, reason = "each test uses its own part")]
 
+pub(crate) mod faulty;
+pub(crate) mod filled;
+pub(crate) mod tree;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,28 +14,28 @@ use hyperclock::BlockCache;
 use hyperclock_sst::{Db, DbOptions, FileSystem, ReadOptions};
 
 /// Rows of one column family, in its comparator's order.
-pub type Rows = Vec<(Vec<u8>, Vec<u8>)>;
+pub(crate) type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// A database and what RocksDB reads from it.
-pub struct Fixture {
-    pub name: String,
-    pub path: PathBuf,
+pub(crate) struct Fixture {
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
     /// By column family name, in id order.
-    pub families: Vec<(String, Rows)>,
+    pub(crate) families: Vec<(String, Rows)>,
 }
 
 /// The directory of the databases that are checked in.
-pub fn fixture_directory() -> PathBuf {
+pub(crate) fn fixture_directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
 }
 
 /// The fixture of that name.
-pub fn fixture(name: &str) -> Fixture {
+pub(crate) fn fixture(name: &str) -> Fixture {
     load(&fixture_directory(), name)
 }
 
 /// All databases with expected rows under `directory`, by name.
-pub fn fixtures_in(directory: &Path) -> Vec<Fixture> {
+pub(crate) fn fixtures_in(directory: &Path) -> Vec<Fixture> {
     let mut names: Vec<String> = fs::read_dir(directory)
         .unwrap()
         .filter_map(|entry| {
@@ -44,7 +48,7 @@ pub fn fixtures_in(directory: &Path) -> Vec<Fixture> {
 }
 
 /// All databases that are checked in.
-pub fn fixtures() -> Vec<Fixture> {
+pub(crate) fn fixtures() -> Vec<Fixture> {
     let all = fixtures_in(&fixture_directory());
     assert!(all.len() > 10, "the fixtures are there");
     all
@@ -76,24 +80,28 @@ fn expand(text: &str) -> Vec<u8> {
     }
 }
 
-pub fn cache(capacity: usize) -> BlockCache {
+pub(crate) fn cache(capacity: usize) -> BlockCache {
     BlockCache::builder().capacity(capacity).build().unwrap()
 }
 
 /// Opens a database with a cache of its own.
-pub fn open(path: &Path) -> hyperclock_sst::Result<Db> {
+pub(crate) fn open(path: &Path) -> hyperclock_sst::Result<Db> {
     Db::open_read_only(path, &DbOptions::new(cache(8 << 20)))
 }
 
 /// Opens a database whose files come from `file_system`.
-pub fn open_with(path: &Path, file_system: Arc<dyn FileSystem>, cache: BlockCache) -> hyperclock_sst::Result<Db> {
+pub(crate) fn open_with(
+    path: &Path,
+    file_system: Arc<dyn FileSystem>,
+    cache: BlockCache,
+) -> hyperclock_sst::Result<Db> {
     let mut options = DbOptions::new(cache);
     options.file_system = file_system;
     Db::open_read_only(path, &options)
 }
 
 /// Everything that a forward iterator shows.
-pub fn scan(db: &Db, family: u32) -> hyperclock_sst::Result<Rows> {
+pub(crate) fn scan(db: &Db, family: u32) -> hyperclock_sst::Result<Rows> {
     let mut iter = db.iter(family, &ReadOptions::default())?;
     iter.seek_to_first()?;
     let mut rows = Rows::new();
@@ -105,7 +113,7 @@ pub fn scan(db: &Db, family: u32) -> hyperclock_sst::Result<Rows> {
 }
 
 /// Everything that a backward iterator shows.
-pub fn scan_backward(db: &Db, family: u32) -> hyperclock_sst::Result<Rows> {
+pub(crate) fn scan_backward(db: &Db, family: u32) -> hyperclock_sst::Result<Rows> {
     let mut iter = db.iter(family, &ReadOptions::default())?;
     iter.seek_to_last()?;
     let mut rows = Rows::new();
@@ -117,12 +125,12 @@ pub fn scan_backward(db: &Db, family: u32) -> hyperclock_sst::Result<Rows> {
 }
 
 /// Rows as a map in order of bytes.
-pub fn model(rows: &Rows) -> BTreeMap<&[u8], &[u8]> {
+pub(crate) fn model(rows: &Rows) -> BTreeMap<&[u8], &[u8]> {
     rows.iter().map(|(key, value)| (key.as_slice(), value.as_slice())).collect()
 }
 
 /// Keys that lie next to the given ones: shorter, longer, and one up or down in the last byte.
-pub fn neighbours(key: &[u8]) -> Vec<Vec<u8>> {
+pub(crate) fn neighbours(key: &[u8]) -> Vec<Vec<u8>> {
     let mut all = vec![[key, b"\0"].concat(), [key, b"\xff"].concat()];
     if let Some((&last, head)) = key.split_last() {
         all.push(head.to_vec());
@@ -133,7 +141,7 @@ pub fn neighbours(key: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Copies a database, so that a test can change it.
-pub fn copy(from: &Path) -> tempfile::TempDir {
+pub(crate) fn copy(from: &Path) -> tempfile::TempDir {
     let to = tempfile::tempdir().unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
@@ -143,7 +151,7 @@ pub fn copy(from: &Path) -> tempfile::TempDir {
 }
 
 /// The files of a database directory with that extension.
-pub fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
+pub(crate) fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = fs::read_dir(directory)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -154,7 +162,7 @@ pub fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
 }
 
 /// A record as log files hold it, at the start of a block.
-pub fn log_record(record_type: u8, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn log_record(record_type: u8, payload: &[u8]) -> Vec<u8> {
     let body = [&[record_type], payload].concat();
     let crc = crc_fast::crc32_iscsi(&body).rotate_right(15).wrapping_add(0xa282_ead8);
     let length = u16::try_from(payload.len()).unwrap();

@@ -88,8 +88,8 @@ impl<T: Element> Arena<T> {
     pub(crate) fn reserve(&self, index: u32) -> Result<(), OutOfMemory> {
         let segment = locate(index as usize).0;
         let slot = self.segments.get(segment).ok_or(OutOfMemory)?;
-        // Acquire: as in `get`.
-        if !slot.load_acquire().is_null() {
+        // Relaxed: `get` acquires what it uses.
+        if !slot.load_relaxed().is_null() {
             return Ok(());
         }
         let memory = memory::allocate::<T>(segment_len(segment)).ok_or(OutOfMemory)?;
@@ -128,8 +128,8 @@ impl<T: Element> Arena<T> {
     /// The element at `index`, or none where memory was never reserved.
     pub(crate) fn try_get(&self, index: u32) -> Option<&T> {
         let (segment, _) = locate(index as usize);
-        // Acquire: as in `get`.
-        (!self.segments.get(segment)?.load_acquire().is_null()).then(|| self.get(index))
+        // Relaxed: `get` acquires what it uses.
+        (!self.segments.get(segment)?.load_relaxed().is_null()).then(|| self.get(index))
     }
 
     /// Bytes of all segments.
@@ -141,7 +141,7 @@ impl<T: Element> Arena<T> {
     /// Walks the free list; only when no other thread uses the arena.
     pub(crate) fn free_indices(&self) -> Vec<u32> {
         let mut found = Vec::new();
-        let mut next = Head(self.writers.free.0.load_acquire()).index();
+        let mut next = Head(self.writers.free.0.load_relaxed()).index();
         while let Some(index) = next {
             found.push(index);
             if found.len() > self.len() as usize {
@@ -156,7 +156,7 @@ impl<T: Element> Arena<T> {
 impl<T: Element> Drop for Arena<T> {
     fn drop(&mut self) {
         for (segment, pointer) in self.segments.iter().enumerate() {
-            if let Some(memory) = NonNull::new(pointer.load_acquire()) {
+            if let Some(memory) = NonNull::new(pointer.load_relaxed()) {
                 // SAFETY: A1: allocated by `reserve` with this length, and nobody can use the arena any more.
                 unsafe { memory::free(memory, segment_len(segment)) };
             }
@@ -208,11 +208,12 @@ impl FreeList {
 
     fn pop<T: Element>(&self, arena: &Arena<T>) -> Option<u32> {
         loop {
-            // Acquire pairs with `push`: the link of the first element.
+            // Acquire pairs with `push`: the link of the first element, and the end of its last owner's use. The exchange
+            // below need not repeat it: the counter makes sure that it finds the word of this very push.
             let head = self.0.load_acquire();
             let index = Head(head).index()?;
             let link = arena.get(index).link().load_relaxed() & u64::from(u32::MAX);
-            if self.0.cas_acquire(head, Head(head).following(link).0) {
+            if self.0.cas_relaxed(head, Head(head).following(link).0) {
                 return Some(index);
             }
         }

@@ -144,6 +144,16 @@ impl Bucket {
         Cell(self.cells[index].load_acquire())
     }
 
+    /// The control word, under the lock.
+    pub(crate) fn control_locked(&self) -> Control {
+        Control(self.control.load_relaxed())
+    }
+
+    /// A cell, under the lock.
+    pub(crate) fn cell_locked(&self, index: usize) -> Cell {
+        Cell(self.cells[index].load_relaxed())
+    }
+
     /// Writes a cell, under the lock.
     pub(crate) fn set_cell(&self, index: usize, cell: Cell) {
         // Release: a copy before the control word that announces it, the control word before the clearing (B2).
@@ -153,7 +163,7 @@ impl Bucket {
     /// Changes the control word, under the lock.
     pub(crate) fn set_control(&self, control: Control) {
         // Release: as in `set_cell`. A plain store is enough: while the lock is held, others only set LOCK again.
-        self.control.store_release(control.0);
+        self.control.overwrite_release(control.0);
     }
 
     /// Prepares a bucket that only the caller can reach: locked, without entries.
@@ -166,16 +176,20 @@ impl Bucket {
         self.control.store_relaxed(Control(0).with_overflow(next).0);
     }
 
-    /// Sets LOCK if it was clear.
-    pub(crate) fn try_lock(&self) -> bool {
+    /// Sets LOCK if it was clear, and returns the control word.
+    pub(crate) fn try_lock(&self) -> Option<Control> {
         // Acquire pairs with `unlock`: what earlier holders wrote.
-        self.control.or_acquire(LOCK) & LOCK == 0
+        let before = self.control.or_acquire(LOCK);
+        (before & LOCK == 0).then_some(Control(before | LOCK))
     }
 
     /// Waits for LOCK. Holders do a bounded amount of work and never run a user's code.
-    pub(crate) fn lock(&self) {
+    pub(crate) fn lock(&self) -> Control {
         let mut spins = 0_u32;
-        while !self.try_lock() {
+        loop {
+            if let Some(control) = self.try_lock() {
+                return control;
+            }
             spins += 1;
             if MODEL || spins.is_multiple_of(32) {
                 yield_now();

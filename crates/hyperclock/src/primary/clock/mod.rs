@@ -61,12 +61,31 @@ struct Core {
     effort_cap: u64,
     budget: Arc<Budget>,
     outstanding: Atomic64,
+    life: Life,
+}
+
+/// Lets the model checker see that nobody uses the core after it is freed; nothing in other builds.
+#[derive(Debug, Default)]
+struct Life(#[cfg(loom)] loom::cell::UnsafeCell<()>);
+
+impl Life {
+    fn used(&self) {
+        #[cfg(loom)]
+        self.0.with(|_| ());
+    }
+
+    fn ended(&self) {
+        #[cfg(loom)]
+        self.0.with_mut(|_| ());
+    }
 }
 
 impl Drop for Core {
     fn drop(&mut self) {
+        self.life.ended();
         for shard in &self.shards {
-            if let Some(table) = NonNull::new(shard.load_acquire()) {
+            // Relaxed: C2 orders everything before.
+            if let Some(table) = NonNull::new(shard.load_relaxed()) {
                 // SAFETY: the pointer came from a box in `table_or_create`, and nobody else can reach it any more.
                 drop(unsafe { Box::from_raw(table.as_ptr()) });
             }
@@ -188,7 +207,10 @@ impl Core {
     /// `close` counted, or will count, a slot that is not used any more by the caller.
     unsafe fn depart(core: NonNull<Self>) {
         // SAFETY: valid by C2: our slot is still counted.
-        let before = unsafe { core.as_ref() }.outstanding.add_acq_rel(u64::MAX);
+        let this = unsafe { core.as_ref() };
+        this.life.used();
+        // Release: our use of the core happens before its end. Acquire: so does everybody else's.
+        let before = this.outstanding.add_acq_rel(u64::MAX);
         if before == 1 {
             // SAFETY: C2: the count reached zero after the closing thread added its part, so nobody is left.
             drop(unsafe { Box::from_raw(core.as_ptr()) });
@@ -305,6 +327,7 @@ impl Engine for Clock {
             effort_cap: settings.effort_cap,
             budget: settings.budget,
             outstanding: Atomic64::new(0),
+            life: Life::default(),
         };
         Self { core: NonNull::from(Box::leak(Box::new(core))) }
     }
@@ -499,6 +522,8 @@ impl Drop for Closing {
                 let count = self.0.outstanding;
                 // SAFETY: valid until the count is settled by the next line (C2).
                 let core = unsafe { self.0.core.as_ref() };
+                core.life.used();
+                // As in `depart`.
                 if core.outstanding.add_acq_rel(count).wrapping_add(count) == 0 {
                     // SAFETY: C2: no slot is referenced.
                     drop(unsafe { Box::from_raw(self.0.core.as_ptr()) });

@@ -71,7 +71,7 @@ impl Word {
     pub(crate) const MAX_REFERENCES: u64 = 1 << 22;
 
     /// An unreferenced visible entry with `uses` recorded uses.
-    #[cfg(test)]
+    #[cfg(all(test, not(any(loom, shuttle))))]
     pub(crate) const fn visible(uses: u64) -> Self {
         Self(ENTRY | LINKED | uses * (ACQUIRE_ONE + RELEASE_ONE))
     }
@@ -116,7 +116,7 @@ impl Word {
     }
 
     /// The ten bits that belong to the replacement policy.
-    #[cfg(test)]
+    #[cfg(all(test, not(any(loom, shuttle))))]
     pub(crate) const fn policy_bits(self) -> u64 {
         (self.0 & POLICY_MASK) >> POLICY_SHIFT
     }
@@ -300,7 +300,7 @@ impl State {
     pub(crate) fn publish(&self, word: Word) {
         debug_assert!(word.is_visible());
         // Release pairs with `acquire`.
-        self.0.store_release(word.0);
+        self.0.overwrite_release(word.0);
     }
 
     /// visible without references -> visible with other `uses`; fails if anything changed. One attempt.
@@ -321,8 +321,8 @@ impl State {
     /// holds the lock of the entry's chain.
     #[inline]
     pub(crate) fn unlink(&self) -> bool {
-        // Acquire when last: as in `take_over`. A holder that goes last instead synchronizes with the earlier ones.
-        let before = Word(self.0.and_acq_rel(!LINKED));
+        // Relaxed: an owner acquires in `leave_reclaimable`, before it drops the value.
+        let before = Word(self.0.and_relaxed(!LINKED));
         debug_assert!(before.is_visible());
         before.references() == 0
     }
@@ -331,14 +331,14 @@ impl State {
     #[inline]
     pub(crate) fn reset(&self) {
         // Relaxed: the free list publishes the slot to its next user, and a stray acquire reads nothing (S1).
-        self.0.store_relaxed(0);
+        self.0.overwrite_relaxed(0);
     }
 
     /// The last step of an owner by S2. True when the cache was dropped meanwhile (S3).
     #[inline]
     pub(crate) fn leave_reclaimable(&self) -> bool {
-        // Release pairs with `collect`, which hands the slot to its next user; acquire pairs with `close`, after which
-        // this thread may have to free the table.
+        // Release pairs with `collect`, which hands the slot to its next user. Acquire: as in `take_over`, for the owner
+        // that `unlink` made; the value is dropped after this.
         Word(self.0.swap_acq_rel(OWNED)).is_closed()
     }
 

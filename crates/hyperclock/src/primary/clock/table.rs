@@ -96,7 +96,6 @@ pub(crate) enum Linked<'t> {
 struct Chain<'t> {
     table: &'t Table,
     head: &'t Bucket,
-    index: u32,
 }
 
 impl Drop for Chain<'_> {
@@ -173,7 +172,7 @@ impl Table {
     /// The buckets of a chain, for `validate`.
     pub(super) fn chain_at(&self, index: u32) -> Vec<&Bucket> {
         // Not locked: nobody else is there, and it is not unlocked either.
-        std::mem::ManuallyDrop::new(Chain { table: self, head: self.buckets.get(index), index }).buckets().collect()
+        std::mem::ManuallyDrop::new(Chain { table: self, head: self.buckets.get(index) }).buckets().collect()
     }
 
     /// Overflow buckets in the free list, for `validate`.
@@ -240,9 +239,10 @@ impl Table {
         loop {
             let index = home(hash, self.length());
             let head = self.buckets.get(index);
-            head.lock();
-            let chain = Chain { table: self, head, index };
-            if chain.is_home_of(hash) {
+            let control = head.lock();
+            let chain = Chain { table: self, head };
+            // The chain may have been split after we read the length.
+            if home_at(hash, control.depth()) == index {
                 return chain;
             }
         }
@@ -252,9 +252,9 @@ impl Table {
     fn try_lock_chain(&self, hash: u64) -> Option<Chain<'_>> {
         let index = home(hash, self.length());
         let head = self.buckets.get(index);
-        head.try_lock().then_some(())?;
-        let chain = Chain { table: self, head, index };
-        chain.is_home_of(hash).then_some(chain)
+        let control = head.try_lock()?;
+        let chain = Chain { table: self, head };
+        (home_at(hash, control.depth()) == index).then_some(chain)
     }
 
     /// Links a slot that the caller owns and filled with `key`, and publishes it as `word`; unless the key is resident.
@@ -332,10 +332,10 @@ impl Table {
         let old_index = new_index - (1 << depth);
         let old = self.buckets.get(old_index);
         old.lock();
-        let old = Chain { table: self, head: old, index: old_index };
+        let old = Chain { table: self, head: old };
         let new = self.buckets.get(new_index);
         new.prepare_locked(depth + 1);
-        let new = Chain { table: self, head: new, index: new_index };
+        let new = Chain { table: self, head: new };
         let moving = |slot: u32| self.slots.get(slot).key().0 >> depth & 1 == 1;
         for place in old.places() {
             let cell = place.cell();
@@ -349,7 +349,7 @@ impl Table {
         }
         // Release: with the length, the filled bucket (T4).
         self.length.store_release(length + 1);
-        old.head.set_control(old.head.control().with_depth(depth + 1));
+        old.head.set_control(old.head.control_locked().with_depth(depth + 1));
         for place in old.places() {
             if place.cell().slot().is_some_and(moving) {
                 place.bucket.set_cell(place.position, Cell::EMPTY);
@@ -371,20 +371,16 @@ pub(crate) struct Erased<'t> {
 
 impl Place<'_> {
     fn cell(self) -> Cell {
-        self.bucket.cell(self.position)
+        self.bucket.cell_locked(self.position)
     }
 }
 
 impl<'t> Chain<'t> {
-    fn is_home_of(&self, hash: u64) -> bool {
-        home_at(hash, self.head.control().depth()) == self.index
-    }
-
     /// The buckets of the chain, first to last.
     fn buckets(&self) -> impl Iterator<Item = &'t Bucket> + use<'t> {
         let table = self.table;
         std::iter::successors(Some(self.head), move |bucket| {
-            bucket.control().overflow().map(|next| table.overflow.get(next))
+            bucket.control_locked().overflow().map(|next| table.overflow.get(next))
         })
     }
 
@@ -412,7 +408,7 @@ impl<'t> Chain<'t> {
         let overflow = &self.table.overflow;
         let index = overflow.take().map_or_else(|| overflow.fresh(), Ok)?;
         let bucket = overflow.get(index);
-        let control = self.head.control();
+        let control = self.head.control_locked();
         bucket.prepare_overflow(control.overflow());
         self.head.set_control(control.with_overflow(Some(index)));
         Ok(Place { bucket, position: 0 })
@@ -426,10 +422,10 @@ impl<'t> Chain<'t> {
 
     /// Moves entries from the first overflow bucket into holes of the others, and gives it back when it is empty.
     fn compact(&self) {
-        while let Some(index) = self.head.control().overflow() {
+        while let Some(index) = self.head.control_locked().overflow() {
             let bucket = self.table.overflow.get(index);
             let holes = self.places().filter(|p| !std::ptr::eq(p.bucket, bucket) && p.cell() == Cell::EMPTY);
-            let full = (0..CELLS).filter(|&position| bucket.cell(position) != Cell::EMPTY);
+            let full = (0..CELLS).filter(|&position| bucket.cell_locked(position) != Cell::EMPTY);
             let moves: ([Option<(usize, Place<'t>)>; CELLS], usize) = {
                 let left = full.clone().count();
                 let mut pairs = full.zip(holes);
@@ -439,10 +435,10 @@ impl<'t> Chain<'t> {
             };
             let (moves, left) = moves;
             for (position, hole) in moves.iter().flatten() {
-                hole.bucket.set_cell(hole.position, bucket.cell(*position));
+                hole.bucket.set_cell(hole.position, bucket.cell_locked(*position));
             }
             if moves.iter().any(Option::is_some) {
-                self.head.set_control(self.head.control().moved());
+                self.head.set_control(self.head.control_locked().moved());
             }
             for (position, _) in moves.iter().flatten() {
                 bucket.set_cell(*position, Cell::EMPTY);
@@ -450,7 +446,7 @@ impl<'t> Chain<'t> {
             if left > 0 {
                 return;
             }
-            self.head.set_control(self.head.control().with_overflow(bucket.control().overflow()));
+            self.head.set_control(self.head.control_locked().with_overflow(bucket.control_locked().overflow()));
             self.table.overflow.give(index);
         }
     }
