@@ -106,17 +106,21 @@ enum Pinned<P: Primary> {
 
 impl<P: Primary> Clone for PinnedSlice<P> {
     fn clone(&self) -> Self {
-        Self(match &self.0 {
-            Pinned::Block(block, range) => Pinned::Block(block.clone(), *range),
-            Pinned::SharedBlock(block, range) => Pinned::SharedBlock(Arc::clone(block), *range),
-            Pinned::Buffer(bytes) => Pinned::Buffer(bytes.clone()),
-        })
+        match &self.0 {
+            Pinned::Block(block, range) => Self::in_block(block, *range),
+            Pinned::SharedBlock(block, range) => Self::in_shared_block(Arc::clone(block), *range),
+            Pinned::Buffer(bytes) => Self(Pinned::Buffer(bytes.clone())),
+        }
     }
 }
 
 impl<P: Primary> PinnedSlice<P> {
-    pub(crate) fn in_block(block: Handle<DataBlock, P>, range: ByteRange) -> Self {
-        Self(Pinned::Block(block, range))
+    /// Pins the block, or copies the value if the block has as many handles as it can have.
+    pub(crate) fn in_block(block: &Handle<DataBlock, P>, range: ByteRange) -> Self {
+        Self(match block.try_clone() {
+            Some(block) => Pinned::Block(block, range),
+            None => Pinned::Buffer((**block).as_ref().slice(range).into()),
+        })
     }
 
     pub(crate) fn in_shared_block(block: Arc<Handle<DataBlock, P>>, range: ByteRange) -> Self {

@@ -219,3 +219,69 @@ fn text(value: &[u8]) -> String {
         _ => String::from_utf8_lossy(value).into_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coding::{put_fixed32, put_varint32};
+
+    fn parse(entries: &[(&str, &[u8])]) -> Result<Properties, Defect> {
+        let mut out = Vec::new();
+        for (name, value) in entries {
+            put_varint32(&mut out, 0);
+            put_varint32(&mut out, name.len() as u32);
+            put_varint32(&mut out, value.len() as u32);
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(value);
+        }
+        put_fixed32(&mut out, 0);
+        put_fixed32(&mut out, 1);
+        Properties::parse(&Block::parse(out.into()).unwrap())
+    }
+
+    #[test]
+    fn missing_properties_have_the_defaults_of_old_files() {
+        let properties = parse(&[]).unwrap();
+        assert!(properties.whole_key_filtering && properties.timestamps_persisted);
+        assert!(!properties.index_key_is_user_key && !properties.index_value_is_delta_encoded);
+        assert_eq!(properties.index_type, None);
+        assert_eq!(properties.unique_id(), None);
+    }
+
+    #[test]
+    fn each_encoding_is_read() {
+        let properties = parse(&[
+            ("rocksdb.block.based.table.index.type", &[3, 0, 0, 0]),
+            ("rocksdb.block.based.table.whole.key.filtering", b"0"),
+            ("rocksdb.creating.session.identity", b"RQHYZN4YMTGFI6GWRNXW"),
+            ("rocksdb.data.size", &[0x80, 0x01]),
+            ("rocksdb.external_sst_file.global_seqno", &[1, 2, 0, 0, 0, 0, 0, 0]),
+            ("rocksdb.merge.operator", b"nullptr"),
+            ("rocksdb.original.file.number", &[9]),
+            ("rocksdb.something.new", b"\xff\xff"),
+            ("user.collected", b""),
+        ])
+        .unwrap();
+        assert_eq!(properties.index_type, Some(IndexType::BinarySearchWithFirstKey));
+        assert!(!properties.whole_key_filtering);
+        assert_eq!(properties.data_size, 128);
+        assert_eq!(properties.global_sequence, 0x201);
+        assert_eq!(properties.merge_operator, "");
+        assert!(properties.unique_id().is_some());
+    }
+
+    #[test]
+    fn bad_values_and_disorder_are_damage() {
+        for (name, value) in [
+            ("rocksdb.block.based.table.index.type", &[4u8, 0, 0, 0][..]),
+            ("rocksdb.block.based.table.index.type", &[0]),
+            ("rocksdb.block.based.table.whole.key.filtering", b"yes"),
+            ("rocksdb.num.entries", &[0x80]),
+        ] {
+            let Err(Defect::Corrupt(what)) = parse(&[(name, value)]) else { panic!("{name} was taken") };
+            assert!(what.contains(name), "{what}");
+        }
+        assert!(parse(&[("b", b""), ("a", b"")]).is_err());
+        assert!(parse(&[("a", b""), ("a", b"")]).is_err());
+    }
+}

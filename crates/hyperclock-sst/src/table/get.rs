@@ -41,7 +41,7 @@ impl<P: Primary> Copy for ValueRef<'_, P> {}
 impl<P: Primary> ValueRef<'_, P> {
     /// The value for as long as the caller wants, by pinning its block: no copy.
     pub fn pin(&self) -> PinnedSlice<P> {
-        PinnedSlice::in_block(self.block.clone(), self.range)
+        PinnedSlice::in_block(self.block, self.range)
     }
 
     /// As [`Self::pin`], with one pin for all values in a row that lie in one block: `last` is what

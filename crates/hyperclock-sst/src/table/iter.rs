@@ -71,7 +71,7 @@ impl<P: Primary> TableIter<P> {
     /// The value of the entry for as long as the caller wants, by pinning its block.
     pub fn pinned_value(&self) -> PinnedSlice<P> {
         match &self.data {
-            Some(data) if data.valid() => PinnedSlice::in_block(data.block().clone(), data.value()),
+            Some(data) if data.valid() => PinnedSlice::in_block(data.block(), data.value()),
             _ => PinnedSlice::from(Vec::new()),
         }
     }

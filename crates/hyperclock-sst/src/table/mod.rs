@@ -63,7 +63,8 @@ pub struct TableOptions {
 #[non_exhaustive]
 pub struct ReadOptions {
     /// Whether blocks that are not in the cache are put there. Without it the cache is still
-    /// looked up, and what is not there is read privately.
+    /// looked up, and what is not there is read privately. The compression dictionary, of which a
+    /// file has at most one and which every block needs, is put there always.
     pub fill_cache: bool,
     /// Whether checksums of blocks read from disk are compared.
     pub verify_checksums: bool,
@@ -272,8 +273,10 @@ impl<P: Primary> Inner<P> {
         let stored = self.source.read(handle, kind, read.verify_checksums)?;
         match self.dictionary {
             Some(dictionary) if kind == BlockKind::Data && uses_dictionary(stored.codec) => {
+                // Every block needs it: a scan past the cache would read and digest it for each.
+                let fill = ReadOptions { fill_cache: true, ..read };
                 let dictionary =
-                    self.load(&self.views.dictionary, dictionary, BlockKind::Dictionary, read, |bytes| {
+                    self.load(&self.views.dictionary, dictionary, BlockKind::Dictionary, fill, |bytes| {
                         Dictionary::new(bytes).map(DictionaryBlock)
                     })?;
                 self.source.unpack(handle, kind, stored, Some(&dictionary.0))
