@@ -16,7 +16,7 @@ use hyperclock::{Clock, Handle, Primary};
 use super::index_cursor::IndexCursor;
 use super::{FilterLayout, Inner, ReadOptions, Table};
 use crate::block::{BlockIter, ByteRange, PlainEntries};
-use crate::cached::{DataBlock, IndexBlock, PinnedSlice};
+use crate::cached::{DataBlock, DictionaryBlock, IndexBlock, PinnedSlice};
 use crate::counters::BlockKind;
 use crate::error::{Defect, Error, Result};
 use crate::filter::FilterBlock;
@@ -86,6 +86,7 @@ struct Lookup<P: Primary> {
     block: Option<(BlockHandle, Handle<DataBlock, P>)>,
     filter_index: Option<Handle<IndexBlock, P>>,
     filter: Option<(BlockHandle, Handle<FilterBlock, P>)>,
+    dictionary: Option<Handle<DictionaryBlock, P>>,
     buffer: Vec<u8>,
 }
 
@@ -97,6 +98,7 @@ impl<P: Primary> Lookup<P> {
             block: None,
             filter_index: None,
             filter: None,
+            dictionary: None,
             buffer: KEY_BUFFER.take(),
         }
     }
@@ -226,7 +228,7 @@ impl<P: Primary> Inner<P> {
         if !self.key_may_match(target, read, lookup)? {
             return Ok(());
         }
-        let Lookup { index, index_in_place, block, buffer, .. } = lookup;
+        let Lookup { index, index_in_place, block, dictionary, buffer, .. } = lookup;
         let index = match index {
             Some(index) => index,
             empty => empty.insert(IndexCursor::new(self, read)?),
@@ -245,7 +247,7 @@ impl<P: Primary> Inner<P> {
             let may_continue = self.index_format.user_key_of(separator) == target.user_key;
             let data = match block {
                 Some((at, data)) if *at == handle => &*data,
-                _ => &block.insert((handle, self.data_block(handle, read)?)).1,
+                _ => &block.insert((handle, self.data_block(handle, read, dictionary)?)).1,
             };
             let mut iter = BlockIter::with_buffer(&**data, PlainEntries, std::mem::take(buffer));
             let outcome = self.visit_block(&mut iter, data, target, seek, visit);

@@ -9,7 +9,7 @@ use hyperclock::{Clock, Handle, Primary};
 use super::index_cursor::IndexCursor;
 use super::{ReadOptions, Table};
 use crate::block::{BlockIter, PlainEntries};
-use crate::cached::{DataBlock, PinnedSlice};
+use crate::cached::{DataBlock, DictionaryBlock, PinnedSlice};
 use crate::counters::BlockKind;
 use crate::error::{Defect, Error, Result};
 use crate::footer::BlockHandle;
@@ -27,6 +27,7 @@ pub struct TableIter<P: Primary = Clock> {
     read: ReadOptions,
     index: Option<IndexCursor<P>>,
     data: Option<DataIter<P>>,
+    dictionary: Option<Handle<DictionaryBlock, P>>,
     /// Where the block of `data` is.
     data_at: BlockHandle,
     /// The key with the sequence number that an ingested file's keys have.
@@ -35,7 +36,15 @@ pub struct TableIter<P: Primary = Clock> {
 
 impl<P: Primary> TableIter<P> {
     pub(super) fn new(table: Table<P>, read: ReadOptions) -> Self {
-        Self { table, read, index: None, data: None, data_at: BlockHandle::default(), patched: Vec::new() }
+        Self {
+            table,
+            read,
+            index: None,
+            data: None,
+            dictionary: None,
+            data_at: BlockHandle::default(),
+            patched: Vec::new(),
+        }
     }
 
     /// Whether the iterator is on an entry.
@@ -177,7 +186,7 @@ impl<P: Primary> TableIter<P> {
             return Ok(());
         };
         if self.data.is_none() || self.data_at != handle {
-            let block = table.data_block(handle, self.read)?;
+            let block = table.data_block(handle, self.read, &mut self.dictionary)?;
             // Keys go on in the buffer that they had.
             let buffer = self.data.take().map_or_else(Vec::new, BlockIter::into_buffer);
             self.data = Some(BlockIter::with_buffer(block, PlainEntries, buffer));

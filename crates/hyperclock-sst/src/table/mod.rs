@@ -63,8 +63,7 @@ pub struct TableOptions {
 #[non_exhaustive]
 pub struct ReadOptions {
     /// Whether blocks that are not in the cache are put there. Without it the cache is still
-    /// looked up, and what is not there is read privately. The compression dictionary, of which a
-    /// file has at most one and which every block needs, is put there always.
+    /// looked up, and what is not there is read privately.
     pub fill_cache: bool,
     /// Whether checksums of blocks read from disk are compared.
     pub verify_checksums: bool,
@@ -229,7 +228,7 @@ impl<P: Primary> fmt::Debug for Table<P> {
 }
 
 impl<P: Primary> Inner<P> {
-    /// A block, from the cache or else from disk.
+    /// A block, from the cache or else by `load`, which reads it.
     #[inline]
     fn load<V: CacheValue>(
         &self,
@@ -237,13 +236,9 @@ impl<P: Primary> Inner<P> {
         handle: BlockHandle,
         kind: BlockKind,
         read: ReadOptions,
-        parse: impl FnOnce(Box<[u8]>) -> Result<V, Defect>,
+        load: impl FnOnce() -> Result<V>,
     ) -> Result<Handle<V, P>> {
         let key = self.key.block(handle.offset);
-        let load = || {
-            let bytes = self.read_block(handle, kind, read)?;
-            parse(bytes).map_err(|d| self.source.error(handle, kind, d))
-        };
         if read.fill_cache {
             return view.get_or_load(&key, load).map_err(|e| self.load_error(handle, kind, e));
         }
@@ -258,10 +253,11 @@ impl<P: Primary> Inner<P> {
     fn load_error(&self, handle: BlockHandle, kind: BlockKind, e: LoadError<Error>) -> Error {
         match e {
             LoadError::Load(shared) => Arc::try_unwrap(shared).unwrap_or_else(|e| (*e).clone()),
-            // Offsets are keys: two kinds of block at one offset, or a block that needs itself.
+            // Offsets are keys: two kinds of block at one offset, or a block that is its own dictionary.
             LoadError::Type(e) => {
                 self.source.error(handle, kind, Defect::corrupt(format!("another block is here too: {e}")))
             }
+            LoadError::Reentrant => self.source.error(handle, kind, Defect::corrupt("the block needs itself")),
             other => Error::Cache {
                 file: self.source.path().to_owned(),
                 what: format!("{} at {}: {other}", kind.described(), handle.offset),
@@ -269,40 +265,69 @@ impl<P: Primary> Inner<P> {
         }
     }
 
-    fn read_block(&self, handle: BlockHandle, kind: BlockKind, read: ReadOptions) -> Result<Box<[u8]>> {
+    /// Reads a block that is compressed without the dictionary.
+    fn read<V>(
+        &self,
+        handle: BlockHandle,
+        kind: BlockKind,
+        read: ReadOptions,
+        parse: impl FnOnce(Box<[u8]>) -> Result<V, Defect>,
+    ) -> Result<V> {
         let stored = self.source.read(handle, kind, read.verify_checksums)?;
-        match self.dictionary {
-            Some(dictionary) if kind == BlockKind::Data && uses_dictionary(stored.codec) => {
-                // Every block needs it: a scan past the cache would read and digest it for each.
-                let fill = ReadOptions { fill_cache: true, ..read };
-                let dictionary =
-                    self.load(&self.views.dictionary, dictionary, BlockKind::Dictionary, fill, |bytes| {
-                        Dictionary::new(bytes).map(DictionaryBlock)
-                    })?;
-                self.source.unpack(handle, kind, stored, Some(&dictionary.0))
-            }
-            _ => self.source.unpack(handle, kind, stored, None),
-        }
+        let bytes = self.source.unpack(handle, kind, stored, None)?;
+        parse(bytes).map_err(|d| self.source.error(handle, kind, d))
     }
 
+    /// A data block. Who reads several keeps the dictionary, if there is one, in `dictionary`: past
+    /// the cache it would be read and digested for each.
     #[inline]
-    fn data_block(&self, handle: BlockHandle, read: ReadOptions) -> Result<Handle<DataBlock, P>> {
-        self.load(&self.views.data, handle, BlockKind::Data, read, DataBlock::parse)
+    fn data_block(
+        &self,
+        handle: BlockHandle,
+        read: ReadOptions,
+        dictionary: &mut Option<Handle<DictionaryBlock, P>>,
+    ) -> Result<Handle<DataBlock, P>> {
+        self.load(&self.views.data, handle, BlockKind::Data, read, || self.read_data(handle, read, dictionary))
+    }
+
+    fn read_data(
+        &self,
+        handle: BlockHandle,
+        read: ReadOptions,
+        dictionary: &mut Option<Handle<DictionaryBlock, P>>,
+    ) -> Result<DataBlock> {
+        const KIND: BlockKind = BlockKind::Data;
+        let stored = self.source.read(handle, KIND, read.verify_checksums)?;
+        if let (Some(at), None) = (self.dictionary, &*dictionary)
+            && uses_dictionary(stored.codec)
+        {
+            let block = self.load(&self.views.dictionary, at, BlockKind::Dictionary, read, || {
+                self.read(at, BlockKind::Dictionary, read, |bytes| Dictionary::new(bytes).map(DictionaryBlock))
+            })?;
+            *dictionary = Some(block);
+        }
+        let bytes = self.source.unpack(handle, KIND, stored, dictionary.as_ref().map(|block| &block.0))?;
+        DataBlock::parse(bytes).map_err(|d| self.source.error(handle, KIND, d))
     }
 
     #[inline]
     fn index_block(&self, handle: BlockHandle, read: ReadOptions) -> Result<Handle<IndexBlock, P>> {
-        self.load(&self.views.index, handle, BlockKind::Index, read, IndexBlock::parse)
+        const KIND: BlockKind = BlockKind::Index;
+        self.load(&self.views.index, handle, KIND, read, || self.read(handle, KIND, read, IndexBlock::parse))
     }
 
     #[inline]
     fn filter_block(&self, handle: BlockHandle, read: ReadOptions) -> Result<Handle<FilterBlock, P>> {
-        self.load(&self.views.filter, handle, BlockKind::Filter, read, |bytes| Ok(FilterBlock::parse(bytes)))
+        const KIND: BlockKind = BlockKind::Filter;
+        self.load(&self.views.filter, handle, KIND, read, || {
+            self.read(handle, KIND, read, |bytes| Ok(FilterBlock::parse(bytes)))
+        })
     }
 
     #[inline]
     fn filter_index_block(&self, handle: BlockHandle, read: ReadOptions) -> Result<Handle<IndexBlock, P>> {
-        self.load(&self.views.filter_index, handle, BlockKind::FilterPartitionIndex, read, IndexBlock::parse)
+        const KIND: BlockKind = BlockKind::FilterPartitionIndex;
+        self.load(&self.views.filter_index, handle, KIND, read, || self.read(handle, KIND, read, IndexBlock::parse))
     }
 }
 

@@ -503,9 +503,9 @@ fn handles_that_lead_astray_are_damage() {
     let cache = cache();
     let table = open_with(bytes, &cache, &TableOptions::default()).unwrap();
     table.0.index_block(index, ReadOptions::default()).unwrap();
-    assert_corrupt(table.0.data_block(index, ReadOptions::default()).map(|_| ()), "another block");
+    assert_corrupt(table.0.data_block(index, ReadOptions::default(), &mut None).map(|_| ()), "another block");
     let beyond = BlockHandle { offset: u64::MAX - 3, size: u64::MAX - 9 };
-    assert_corrupt(table.0.data_block(beyond, ReadOptions::default()).map(|_| ()), "footer");
+    assert_corrupt(table.0.data_block(beyond, ReadOptions::default(), &mut None).map(|_| ()), "footer");
 }
 
 #[test]
