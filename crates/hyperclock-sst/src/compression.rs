@@ -111,7 +111,7 @@ impl fmt::Debug for Dictionary {
 
 impl Dictionary {
     /// Digests the bytes of a dictionary block.
-    #[cfg_attr(not(feature = "zstd"), expect(clippy::unnecessary_wraps, reason = "ZSTD may refuse a dictionary"))]
+    #[cfg_attr(not(feature = "zstd"), expect(clippy::unnecessary_wraps, reason = "only ZSTD can refuse a dictionary"))]
     pub(crate) fn new(raw: Box<[u8]>) -> Result<Self, Defect> {
         #[cfg(feature = "zstd")]
         let zstd = zstd::zstd_safe::DDict::try_create(&raw)
