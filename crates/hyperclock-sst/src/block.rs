@@ -182,6 +182,9 @@ pub(crate) trait EntryFormat: Copy {
     /// Reads the entry at `offset`. `previous` is the value of the entry before it;
     /// `at_restart` says whether a restart point is there.
     fn read(self, block: &Block, offset: u32, at_restart: bool, previous: &Self::Value) -> Option<Entry<Self::Value>>;
+
+    /// The key of the entry at a restart point, without a look at its value.
+    fn key_at_restart(self, block: &Block, offset: u32) -> Option<&[u8]>;
 }
 
 /// Entries with their values' lengths: data blocks, the metaindex, properties.
@@ -217,6 +220,22 @@ impl EntryFormat for PlainEntries {
             next: if value_start.is_none() { end } else { delta_end },
         })
     }
+
+    #[inline]
+    fn key_at_restart(self, block: &Block, offset: u32) -> Option<&[u8]> {
+        whole_key(block, offset, 1 + usize::from(block.separated_values))
+    }
+}
+
+/// The key of an entry that begins at `offset` and should share nothing with the one before, with
+/// `lengths` varints after the first two and before the key.
+#[inline]
+pub(crate) fn whole_key(block: &Block, offset: u32, lengths: usize) -> Option<&[u8]> {
+    let (mut reader, shared, non_shared) = begin_entry(block, offset)?;
+    for _ in 0..lengths {
+        reader.varint32()?;
+    }
+    (shared == 0).then(|| reader.take(non_shared as usize)).flatten()
 }
 
 impl<V> Entry<V> {
@@ -228,6 +247,7 @@ impl<V> Entry<V> {
 
 /// The shared and non-shared lengths and what follows them, for formats other than
 /// [`PlainEntries`].
+#[inline]
 pub(crate) fn begin_entry(block: &Block, offset: u32) -> Option<(Reader<'_>, u32, u32)> {
     let mut reader = block.entries_from(offset);
     let shared = reader.varint32()?;
@@ -236,6 +256,7 @@ pub(crate) fn begin_entry(block: &Block, offset: u32) -> Option<(Reader<'_>, u32
 }
 
 /// Takes `len` bytes off `reader` as a range of the block.
+#[inline]
 pub(crate) fn take_range(block: &Block, reader: &mut Reader<'_>, len: u32) -> Option<ByteRange> {
     let start = block.offset_of(reader);
     reader.take(len as usize)?;
@@ -403,6 +424,7 @@ impl<B: Deref<Target: AsRef<Block>>, F: EntryFormat> BlockIter<B, F> {
         Ok(())
     }
 
+    #[inline]
     fn is_restart(&self, block: &Block, offset: u32) -> bool {
         block.restart_point(self.restart) == Some(offset)
     }
@@ -485,8 +507,7 @@ impl<B: Deref<Target: AsRef<Block>>, F: EntryFormat> BlockIter<B, F> {
     fn restart_key(&self, index: u32) -> Option<&[u8]> {
         let block = self.block.as_ref();
         let offset = block.restart_point(index)?;
-        let entry = self.format.read(block, offset, true, &F::Value::default())?;
-        (entry.shared == 0).then(|| block.slice(entry.key_delta))
+        self.format.key_at_restart(block, offset)
     }
 }
 

@@ -34,30 +34,36 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `n` bytes.
+    #[inline]
     pub(crate) fn take(&mut self, n: usize) -> Option<&'a [u8]> {
         let (head, rest) = self.rest.split_at_checked(n)?;
         self.rest = rest;
         Some(head)
     }
 
+    #[inline]
     fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (head, rest) = self.rest.split_first_chunk::<N>()?;
         self.rest = rest;
         Some(*head)
     }
 
+    #[inline]
     pub(crate) fn u8(&mut self) -> Option<u8> {
         self.array::<1>().map(|[b]| b)
     }
 
+    #[inline]
     pub(crate) fn fixed16(&mut self) -> Option<u16> {
         self.array().map(u16::from_le_bytes)
     }
 
+    #[inline]
     pub(crate) fn fixed32(&mut self) -> Option<u32> {
         self.array().map(u32::from_le_bytes)
     }
 
+    #[inline]
     pub(crate) fn fixed64(&mut self) -> Option<u64> {
         self.array().map(u64::from_le_bytes)
     }
@@ -73,7 +79,12 @@ impl<'a> Reader<'a> {
         u32::try_from(value).ok()
     }
 
+    #[inline]
     pub(crate) fn varint64(&mut self) -> Option<u64> {
+        if let [first @ ..0x80, rest @ ..] = self.rest {
+            self.rest = rest;
+            return Some(u64::from(*first));
+        }
         self.varint(10)
     }
 

@@ -45,6 +45,7 @@ impl BlockHandle {
     }
 
     /// Reads a handle: two varints.
+    #[inline]
     pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
         Some(Self { offset: reader.varint64()?, size: reader.varint64()? })
     }

@@ -13,7 +13,7 @@
 
 use std::cmp::Ordering;
 
-use crate::block::{Block, ByteRange, Entry, EntryFormat, begin_entry, take_range};
+use crate::block::{Block, ByteRange, Entry, EntryFormat, begin_entry, take_range, whole_key};
 use crate::coding::Reader;
 use crate::footer::{BLOCK_TRAILER_LEN, BlockHandle};
 use crate::key::{InternalOrder, split_internal_key, user_key_of};
@@ -63,6 +63,11 @@ impl EntryFormat for IndexFormat {
         }
         let value = IndexValue { handle, first_key };
         Some(Entry::new(block, shared, key_delta, value, &reader))
+    }
+
+    #[inline]
+    fn key_at_restart(self, block: &Block, offset: u32) -> Option<&[u8]> {
+        whole_key(block, offset, usize::from(!self.delta_values))
     }
 }
 
