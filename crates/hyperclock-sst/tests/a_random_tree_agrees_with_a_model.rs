@@ -30,7 +30,7 @@ impl Random {
 fn key(number: u64) -> Vec<u8> {
     // Some keys are prefixes of others.
     let digits = format!("k{number:03}");
-    digits.as_bytes()[..if number % 10 == 0 { 3 } else { 4 }].to_vec()
+    digits.as_bytes()[..if number.is_multiple_of(10) { 3 } else { 4 }].to_vec()
 }
 
 struct Tree {

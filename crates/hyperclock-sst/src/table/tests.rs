@@ -48,7 +48,9 @@ fn plain_block(entries: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
         out.extend_from_slice(key);
         out.extend_from_slice(value);
     }
-    restarts.iter().for_each(|&r| put_fixed32(&mut out, r));
+    for &restart in &restarts {
+        put_fixed32(&mut out, restart);
+    }
     put_fixed32(&mut out, restarts.len() as u32);
     out
 }
@@ -336,8 +338,7 @@ fn blocks_are_cached_by_role_and_found_again_when_the_table_is_reopened() {
     assert_eq!(cache.occupancy(), 0);
     assert_eq!(options.counters.reads_after_open().blocks, 0);
 
-    let mut private = ReadOptions::default();
-    private.fill_cache = false;
+    let private = ReadOptions { fill_cache: false, ..ReadOptions::default() };
     let mut iter = table.iter(&private);
     iter.seek_to_first().unwrap();
     assert!(iter.valid());
