@@ -8,11 +8,20 @@
 //! relaxed one; `ci/weaken.sh` uses it to show that each ordering is needed by some model.
 
 #[cfg(loom)]
-pub(crate) use loom::sync::{Arc, Condvar, Mutex};
+pub(crate) use loom::{
+    sync::{Arc, Condvar, Mutex},
+    thread::{self, ThreadId},
+};
 #[cfg(shuttle)]
-pub(crate) use shuttle::sync::{Arc, Condvar, Mutex};
+pub(crate) use shuttle::{
+    sync::{Arc, Condvar, Mutex},
+    thread::{self, ThreadId},
+};
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use std::sync::{Arc, Condvar, Mutex};
+pub(crate) use std::{
+    sync::{Arc, Condvar, Mutex},
+    thread::{self, ThreadId},
+};
 
 #[cfg(loom)]
 use loom::sync::atomic as imp;
@@ -160,10 +169,5 @@ impl<T> AtomicPtr<T> {
 
 /// Lets another thread run: the reaction to a lock bit that stays set.
 pub(crate) fn yield_now() {
-    #[cfg(loom)]
-    loom::thread::yield_now();
-    #[cfg(shuttle)]
-    shuttle::thread::yield_now();
-    #[cfg(not(any(loom, shuttle)))]
-    std::thread::yield_now();
+    thread::yield_now();
 }

@@ -10,11 +10,10 @@
 //! Only misses come here; the registry is split into a few mutexes by key.
 
 use crate::CacheKey;
-use crate::primitive::{Arc, Condvar, Mutex};
+use crate::primitive::{Arc, Condvar, Mutex, ThreadId, thread};
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc as StdArc;
-use std::thread::ThreadId;
 
 const STRIPES: usize = 16;
 
@@ -87,7 +86,7 @@ impl<T> SingleFlight<T> {
     /// Joins the flight of `key`, or leads one. Waits while another thread loads. `share` makes a waiter's copy of the
     /// value.
     pub(crate) fn join(&self, key: CacheKey, share: impl Fn(&T) -> Option<T>) -> Turn<'_, T> {
-        let me = std::thread::current().id();
+        let me = thread::current().id();
         let flight = {
             let mut stripe = lock(self.stripe(key));
             match stripe.get(&key) {
@@ -151,5 +150,106 @@ impl<T> Drop for Lead<'_, T> {
         let outcome = std::mem::replace(&mut self.outcome, Outcome::Abandoned);
         *lock(&self.flight.outcome) = outcome;
         self.flight.ended.notify_all();
+    }
+}
+
+#[cfg(all(test, shuttle))]
+mod shuttle_tests {
+    use super::*;
+    use shuttle::sync::atomic::{AtomicUsize, Ordering};
+    use shuttle::thread;
+
+    fn schedules(run: impl Fn() + Send + Sync + 'static) {
+        let iterations =
+            std::env::var("HYPERCLOCK_SHUTTLE_ITERATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(500);
+        shuttle::check_random(run, iterations);
+    }
+
+    const KEY: CacheKey = CacheKey::new(1, 1);
+
+    /// A cache of one key: what `View::get_or_load` does around a flight.
+    fn load(flights: &SingleFlight<u32>, cached: &Mutex<Option<u32>>, loads: &AtomicUsize, fail: bool) -> Option<u32> {
+        loop {
+            if let Some(value) = *lock(cached) {
+                return Some(value);
+            }
+            match flights.join(KEY, |value| Some(*value)) {
+                Turn::Lead(lead) => {
+                    let resident = *lock(cached);
+                    if let Some(value) = resident {
+                        lead.finish_value(|| Some(value));
+                        return Some(value);
+                    }
+                    loads.fetch_add(1, Ordering::SeqCst);
+                    thread::yield_now();
+                    if fail {
+                        lead.finish_error(StdArc::new("failed"));
+                        return None;
+                    }
+                    *lock(cached) = Some(7);
+                    lead.finish_value(|| Some(7));
+                    return Some(7);
+                }
+                Turn::Value(value) => return Some(value),
+                Turn::Error(_) => return None,
+                Turn::Again => {}
+                Turn::Reentrant => unreachable!("no loader asks again"),
+            }
+        }
+    }
+
+    #[test]
+    fn one_load_serves_all() {
+        schedules(|| {
+            let shared = Arc::new((SingleFlight::new(), Mutex::new(None), AtomicUsize::new(0)));
+            let threads: Vec<_> = (0..4)
+                .map(|_| {
+                    let shared = shared.clone();
+                    thread::spawn(move || load(&shared.0, &shared.1, &shared.2, false))
+                })
+                .collect();
+            for thread in threads {
+                assert_eq!(thread.join().unwrap(), Some(7));
+            }
+            assert_eq!(shared.2.load(Ordering::SeqCst), 1);
+            assert!(shared.0.is_empty());
+        });
+    }
+
+    #[test]
+    fn failures_are_shared_and_not_kept() {
+        schedules(|| {
+            let shared = Arc::new((SingleFlight::new(), Mutex::new(None), AtomicUsize::new(0)));
+            let threads: Vec<_> = (0..3)
+                .map(|n| {
+                    let shared = shared.clone();
+                    thread::spawn(move || load(&shared.0, &shared.1, &shared.2, n == 0))
+                })
+                .collect();
+            for thread in threads {
+                thread.join().unwrap();
+            }
+            assert!(shared.0.is_empty());
+            assert_eq!(load(&shared.0, &shared.1, &shared.2, false), Some(7));
+        });
+    }
+
+    #[test]
+    fn a_leader_that_gives_up_wakes_its_waiters() {
+        schedules(|| {
+            let flights = Arc::new(SingleFlight::<u32>::new());
+            let Turn::Lead(lead) = flights.join(KEY, |value| Some(*value)) else { unreachable!("nobody else is here") };
+            let waiter = {
+                let flights = flights.clone();
+                thread::spawn(move || match flights.join(KEY, |value| Some(*value)) {
+                    Turn::Lead(lead) => lead.finish_value(|| None),
+                    Turn::Again => {}
+                    Turn::Value(_) | Turn::Error(_) | Turn::Reentrant => unreachable!("the leader gave nothing"),
+                })
+            };
+            drop(lead);
+            waiter.join().unwrap();
+            assert!(flights.is_empty());
+        });
     }
 }

@@ -133,9 +133,10 @@ fn round(number: u64, steps: u32) {
         .map(|t| {
             let priority = [Priority::High, Priority::Low, Priority::Bottom][t as usize % 3];
             let view = view.clone().with_priority(priority);
-            thread::spawn(move || {
-                work(&view, &POCKETS, number * 8 + t, steps, [100, 2000, 30_000][number as usize % 3])
-            })
+            {
+                let keys = [100, 2000, 30_000][number as usize % 3];
+                thread::spawn(move || work(&view, &POCKETS, number * 8 + t, steps, keys))
+            }
         })
         .collect();
     let watcher = strict.then(|| {

@@ -23,6 +23,8 @@ mod validate;
 
 #[cfg(all(test, loom))]
 mod loom_tests;
+#[cfg(all(test, shuttle))]
+mod shuttle_tests;
 
 use super::sealed::{Engine, Pin};
 use super::{Attributes, Census, EntryInfo, Found, Insertion, Observer, Primary, Settings};
@@ -68,6 +70,7 @@ struct Core {
 #[derive(Debug, Default)]
 struct Life(#[cfg(loom)] loom::cell::UnsafeCell<()>);
 
+#[cfg_attr(not(loom), expect(clippy::unused_self, reason = "only the model checker looks"))]
 impl Life {
     fn used(&self) {
         #[cfg(loom)]
