@@ -1,4 +1,32 @@
 //! RocksDB-format tables and a read-only database, read through a `hyperclock` block cache.
+//!
+//! - [`Db`] opens a directory that RocksDB wrote, without its lock and without writing to it: column
+//!   families, point lookups, batches, iterators.
+//! - [`Table`] is one file of it: block-based, format versions 2 to 7.
+//! - [`writer`] makes such files, and [`fill`] whole databases that RocksDB reads too.
+//!
+//! Every block that a lookup needs, of index and filter too, lives in the one [`BlockCache`] that the
+//! database was opened with: that cache's capacity is all the memory that blocks take.
+//!
+//! ```
+//! use hyperclock::BlockCache;
+//! use hyperclock_sst::{DEFAULT_COLUMN_FAMILY, Db, DbOptions};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/v783_default");
+//! let cache = BlockCache::new(64 << 20);
+//! let db = Db::open_read_only(directory, &DbOptions::new(cache))?;
+//! let value = db.get(DEFAULT_COLUMN_FAMILY, b"key000002")?;
+//! assert!(value.is_some_and(|value| value.starts_with(b"v2:")));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Files are untrusted: whatever their bytes, the outcome is the right answer or an [`Error`] that
+//! names the file and the place, and no allocation is larger than the file or a block's limit of 1 GiB.
+//! What is in a file but cannot be read yet is an error too ([`Error::Unsupported`]), never left out.
+//!
+//! [`BlockCache`]: hyperclock::BlockCache
 #![forbid(unsafe_code)]
 
 mod block;
