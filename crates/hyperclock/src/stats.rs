@@ -3,9 +3,12 @@
 //! A hit must not write a word that another thread writes, so each thread counts in a block of its own for each cache,
 //! with plain loads and stores. A snapshot adds the blocks up: it costs threads x roles, not entries. When a thread ends,
 //! its block is added to the cache's totals.
+//!
+//! R1. `CURRENT` of a thread is empty, or names a cache and a block that this thread's `LOCAL` owns. Whoever takes an entry
+//!     out of `LOCAL` empties `CURRENT` first. The entry's `Weak` keeps the cache's address from being reused meanwhile.
 
 use crate::Role;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -148,13 +151,14 @@ struct Totals {
     blocks: Vec<Arc<Block>>,
 }
 
-/// The blocks of one thread; the one used last comes first.
+/// The blocks of one thread.
 struct Local {
     blocks: Vec<(Weak<Shared>, Arc<Block>)>,
 }
 
 impl Drop for Local {
     fn drop(&mut self) {
+        CURRENT.set(Current::NONE);
         for (shared, block) in self.blocks.drain(..) {
             let Some(shared) = shared.upgrade() else { continue };
             let mut totals = shared.lock();
@@ -164,7 +168,19 @@ impl Drop for Local {
     }
 }
 
+/// The block that a thread used last, without the cost of a thread-local with a destructor.
+#[derive(Clone, Copy)]
+struct Current {
+    cache: *const Shared,
+    block: *const Block,
+}
+
+impl Current {
+    const NONE: Self = Self { cache: std::ptr::null(), block: std::ptr::null() };
+}
+
 thread_local! {
+    static CURRENT: Cell<Current> = const { Cell::new(Current::NONE) };
     static LOCAL: RefCell<Local> = const { RefCell::new(Local { blocks: Vec::new() }) };
 }
 
@@ -182,15 +198,22 @@ impl Recorder {
     /// Counts one event.
     #[inline]
     pub(crate) fn count(&self, role: Role, event: Event) {
+        let current = CURRENT.get();
+        if std::ptr::eq(current.cache, Arc::as_ptr(&self.shared)) {
+            // SAFETY: R1: this thread owns the block, and nothing in between can end that.
+            unsafe { &*current.block }.count(role, event);
+        } else {
+            self.count_slow(role, event);
+        }
+    }
+
+    #[cold]
+    fn count_slow(&self, role: Role, event: Event) {
         let counted = LOCAL.try_with(|local| {
             let Ok(mut local) = local.try_borrow_mut() else { return false };
-            if let Some((shared, block)) = local.blocks.first()
-                && std::ptr::eq(shared.as_ptr(), Arc::as_ptr(&self.shared))
-            {
-                block.count(role, event);
-            } else {
-                self.block(&mut local).count(role, event);
-            }
+            let block = self.block(&mut local);
+            CURRENT.set(Current { cache: Arc::as_ptr(&self.shared), block: std::ptr::from_ref(block) });
+            block.count(role, event);
             true
         });
         if counted != Ok(true) {
@@ -198,20 +221,19 @@ impl Recorder {
         }
     }
 
-    /// Brings this thread's block for this cache to the front, making it if needed.
-    #[cold]
+    /// This thread's block for this cache, made if needed.
     fn block<'l>(&self, local: &'l mut Local) -> &'l Block {
         let ours = |(shared, _): &(Weak<Shared>, Arc<Block>)| std::ptr::eq(shared.as_ptr(), Arc::as_ptr(&self.shared));
-        if let Some(found) = local.blocks.iter().position(ours) {
-            local.blocks.swap(0, found);
-        } else {
-            // Blocks of caches that are gone are given up here; a live `Weak` keeps an address from being reused.
+        let found = local.blocks.iter().position(ours).unwrap_or_else(|| {
+            // Blocks of caches that are gone are given up here (R1).
+            CURRENT.set(Current::NONE);
             local.blocks.retain(|(shared, _)| shared.strong_count() > 0);
             let block = Arc::new(Block::new());
             self.shared.lock().blocks.push(block.clone());
-            local.blocks.insert(0, (Arc::downgrade(&self.shared), block));
-        }
-        &local.blocks[0].1
+            local.blocks.push((Arc::downgrade(&self.shared), block));
+            local.blocks.len() - 1
+        });
+        &local.blocks[found].1
     }
 
     /// Counts on a thread whose thread-local storage is being torn down.

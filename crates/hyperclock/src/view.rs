@@ -93,11 +93,16 @@ impl<V: CacheValue, P: Primary> View<V, P> {
                 Ok(None)
             }
             Found::Saturated => {
-                self.count(Event::Miss);
-                self.count(Event::Saturated);
+                self.count_saturated();
                 Ok(None)
             }
         }
+    }
+
+    #[cold]
+    fn count_saturated(&self) {
+        self.count(Event::Miss);
+        self.count(Event::Saturated);
     }
 
     /// Runs `f` on the value of a key; `None` on a miss.
@@ -219,10 +224,12 @@ impl<V: CacheValue, P: Primary> View<V, P> {
 
     #[inline]
     fn typed(&self, pin: <P as Engine>::Pin) -> Result<Handle<V, P>, TypeMismatch> {
-        if pin.kind() == self.kind {
-            return Ok(Handle::new(pin));
-        }
-        Err(TypeMismatch { expected: std::any::type_name::<V>(), found: pin.kind().name() })
+        if pin.kind() == self.kind { Ok(Handle::new(pin)) } else { Err(Self::mismatch(&pin)) }
+    }
+
+    #[cold]
+    fn mismatch(pin: &<P as Engine>::Pin) -> TypeMismatch {
+        TypeMismatch { expected: std::any::type_name::<V>(), found: pin.kind().name() }
     }
 
     fn attributes(&self, charge: usize) -> Attributes {

@@ -1,6 +1,6 @@
 //! A bucket: one cache line with the places of up to seven entries, and a chain of further lines when it is full.
 //!
-//! A *cell* is one word: 32 bits of the key's hash (the tag) and the number of the slot that holds the entry. A lookup
+//! A *cell* is one word: 32 bits of the key's hash (the tag, never zero) and the number of the slot that holds the entry. A lookup
 //! reads the line, and goes to a slot only where the tag fits, so a hit touches one bucket line and one slot.
 //!
 //! The *control* word of a chain's first bucket:
@@ -108,20 +108,21 @@ pub(crate) struct Cell(pub(crate) u64);
 impl Cell {
     pub(crate) const EMPTY: Self = Self(0);
 
+    /// A cell in use. `tag` is not zero.
     pub(crate) const fn new(tag: u32, slot: u32) -> Self {
-        Self((tag as u64) << 32 | (slot as u64 + 1))
+        Self((tag as u64) << 32 | slot as u64)
     }
 
     /// The slot, if the cell is in use.
     #[inline]
     pub(crate) const fn slot(self) -> Option<u32> {
-        (self.0 as u32).checked_sub(1)
+        if self.0 == Self::EMPTY.0 { None } else { Some(self.0 as u32) }
     }
 
     /// The slot, if the cell is in use and has this tag.
     #[inline]
     pub(crate) const fn slot_tagged(self, tag: u32) -> Option<u32> {
-        if (self.0 >> 32) as u32 == tag { self.slot() } else { None }
+        if (self.0 >> 32) as u32 == tag { Some(self.0 as u32) } else { None }
     }
 
     pub(crate) const fn tag(self) -> u32 {

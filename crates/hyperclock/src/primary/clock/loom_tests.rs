@@ -274,13 +274,13 @@ fn lookups_beside_a_split() {
             for n in keys {
                 drop(insert(&clock, n));
             }
-            assert_eq!(clock.core().table(0).unwrap().length_now(), 2);
+            assert_eq!(clock.core().table(0).unwrap().extent_now().length(), 2);
             let other = clock.clone();
             let third = key_with_low_bits(&clock, 0b01);
             let looker = thread::spawn(move || assert!(get(&other, keys[looked_up]).is_some()));
             drop(insert(&clock, third));
             looker.join().unwrap();
-            assert_eq!(clock.core().table(0).unwrap().length_now(), 3, "the model reaches a split");
+            assert_eq!(clock.core().table(0).unwrap().extent_now().length(), 3, "the model reaches a split");
             assert!(keys.into_iter().chain([third]).all(|n| get(&clock, n).is_some()));
             check(&clock);
         });

@@ -221,6 +221,7 @@ impl Core {
     }
 
     /// Slots became the caller's to free during a lookup or a walk.
+    #[cold]
     fn gone(&self, slot: &Slot) {
         // SAFETY: the core is alive during a call of the cache, so the state cannot be closed meanwhile; the caller owns
         // the slot (S2).
@@ -299,11 +300,13 @@ unsafe impl Pin for ClockPin {
 }
 
 impl Clock {
+    #[inline]
     fn core(&self) -> &Core {
         // SAFETY: the core lives at least as long as this owner.
         unsafe { self.core.as_ref() }
     }
 
+    #[inline]
     fn pin(&self, slot: &Slot) -> ClockPin {
         ClockPin { slot: NonNull::from(slot), core: Some(self.core) }
     }

@@ -10,13 +10,13 @@
 //! T3. A lookup misses only if the entry was in no chain at some instant of the lookup: it reads the control word before
 //!     and after, and looks again if the chain was rearranged in between. It never waits: what makes it look again is a
 //!     completed step of another thread on this one chain.
-//! T4. `length` grows before the depth of the chain that was split, so that who sees the depth sees the new bucket.
+//! T4. The length grows before the depth of the chain that was split, so that who sees the depth sees the new bucket.
 //!
 //! Cost: a hit reads one bucket line, one slot, and does one atomic add. An insert locks one chain (one atomic or, one
 //! atomic and), and splits at most two chains.
 
 use super::arena::{Arena, Element, OutOfMemory};
-use super::bucket::{Bucket, CELLS, Cell, INITIAL_DEPTH};
+use super::bucket::{Bucket, CELLS, Cell, Control, INITIAL_DEPTH};
 use super::slot::Slot;
 use super::state::{Acquired, Word};
 use crate::key::HashedKey;
@@ -27,8 +27,8 @@ use crate::primitive::{Atomic64, MODEL};
 const ENTRIES_PER_BUCKET_QUARTERS: u64 = if MODEL { 5 } else { 17 };
 /// Splits that one insert makes at most.
 const SPLITS_PER_INSERT: u32 = 2;
-/// Overflow buckets that a lookup follows before it starts again: a chain is never that long, so a reader that counts
-/// so many strayed into a chain that reused a bucket under its eyes.
+/// Buckets that a lookup follows before it starts again: a chain is never that long, so a reader that counts so many
+/// strayed into a chain that reused a bucket under its eyes.
 const LONGEST_CHAIN: u32 = 1 << 16;
 
 // SAFETY: all fields of a slot are atomic words and pointers, for which zero is a value, and need no drop.
@@ -46,8 +46,8 @@ unsafe impl Element for Slot {
 /// See the module documentation.
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// Number of buckets.
-    length: Atomic64,
+    /// [`Extent`].
+    extent: Atomic64,
     buckets: Arena<Bucket>,
     overflow: Arena<Bucket>,
     pub(super) slots: Arena<Slot>,
@@ -111,9 +111,10 @@ struct Place<'t> {
     position: usize,
 }
 
+/// The tag of a key. Never zero, so that no empty cell has it.
 #[inline]
 pub(super) const fn tag(key: HashedKey) -> u32 {
-    (key.0 >> 32) as u32
+    (key.0 >> 32) as u32 | 1
 }
 
 /// The bucket of `hash` among those whose entries share `depth` bits.
@@ -122,19 +123,38 @@ const fn home_at(hash: u64, depth: u32) -> u32 {
     (hash & ((1 << depth) - 1)) as u32
 }
 
-/// The bucket of `hash` in an index of `length` buckets.
-#[inline]
-pub(super) const fn home(hash: u64, length: u64) -> u32 {
-    let depth = u64::BITS - 1 - length.leading_zeros();
-    let split = home_at(hash, depth + 1);
-    if (split as u64) < length { split } else { home_at(hash, depth) }
+/// The number of buckets, with what a lookup would otherwise compute from it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Extent(u64);
+
+impl Extent {
+    const fn new(length: u32) -> Self {
+        Self((length.ilog2() as u64) << u32::BITS | length as u64)
+    }
+
+    pub(super) const fn length(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// Bits of the hash that place an entry in a chain that was not split in this round.
+    #[inline]
+    const fn depth(self) -> u32 {
+        (self.0 >> u32::BITS) as u32
+    }
+
+    /// The bucket of `hash`.
+    #[inline]
+    pub(super) const fn home(self, hash: u64) -> u32 {
+        let split = home_at(hash, self.depth() + 1);
+        if split < self.length() { split } else { home_at(hash, self.depth()) }
+    }
 }
 
 impl Table {
     /// An empty table; `None` when there is no memory for it.
     pub(crate) fn new() -> Result<Self, OutOfMemory> {
         let table = Self {
-            length: Atomic64::new(1 << INITIAL_DEPTH),
+            extent: Atomic64::new(Extent::new(1 << INITIAL_DEPTH).0),
             buckets: Arena::new(),
             overflow: Arena::new(),
             slots: Arena::new(),
@@ -159,14 +179,15 @@ impl Table {
         size_of::<Self>() + self.buckets.bytes() + self.overflow.bytes() + self.slots.bytes()
     }
 
-    fn length(&self) -> u64 {
+    #[inline]
+    fn extent(&self) -> Extent {
         // Acquire pairs with the store in `split`: the new bucket is filled.
-        self.length.load_acquire()
+        Extent(self.extent.load_acquire())
     }
 
-    /// Number of buckets, for `validate`.
-    pub(super) fn length_now(&self) -> u64 {
-        self.length()
+    /// The size of the index, for `validate`.
+    pub(super) fn extent_now(&self) -> Extent {
+        self.extent()
     }
 
     /// The buckets of a chain, for `validate`.
@@ -189,55 +210,80 @@ impl Table {
     /// way (S2).
     #[inline]
     pub(crate) fn lookup(&self, key: HashedKey, mut gone: impl FnMut(&Slot)) -> Lookup<'_> {
-        let tag = tag(key);
+        let index = self.extent().home(key.0);
+        let head = self.buckets.get(index);
+        let control = head.control();
+        if let Some(found) = self.scan(head, key, &mut gone) {
+            return found;
+        }
+        // Most chains are one bucket, and nothing moved.
+        if control.overflow().is_none() && Self::is_conclusive(key, index, control, head) {
+            return Lookup::Miss;
+        }
+        self.lookup_chain(key, &mut gone)
+    }
+
+    /// The whole of a lookup, chain and all.
+    #[cold]
+    fn lookup_chain(&self, key: HashedKey, gone: &mut impl FnMut(&Slot)) -> Lookup<'_> {
         loop {
-            let index = home(key.0, self.length());
+            let index = self.extent().home(key.0);
             let head = self.buckets.get(index);
             let control = head.control();
             let mut bucket = head;
             let mut next = control.overflow();
-            let mut followed = 0;
-            loop {
-                for position in 0..CELLS {
-                    if let Some(slot) = bucket.cell(position).slot_tagged(tag) {
-                        let slot = self.slots.get(slot);
-                        match slot.state.acquire() {
-                            Acquired::Reference if slot.key() == key => return Lookup::Hit(slot),
-                            // Another entry by now, or one with the same tag.
-                            Acquired::Reference => {
-                                if slot.state.undo_acquire() {
-                                    gone(slot);
-                                }
-                            }
-                            Acquired::Gone { ours } => {
-                                if ours {
-                                    gone(slot);
-                                }
-                            }
-                            Acquired::Saturated => return Lookup::Saturated,
-                        }
-                    }
+            for _ in 0..LONGEST_CHAIN {
+                if let Some(found) = self.scan(bucket, key, gone) {
+                    return found;
                 }
                 let Some(overflow) = next else { break };
-                followed += 1;
-                if followed > LONGEST_CHAIN {
-                    break;
-                }
                 bucket = self.overflow.get(overflow);
                 next = bucket.control().overflow();
             }
-            // T3, B2. A depth beyond what `length` said means that the entry may be in a bucket that we did not know.
-            let after = head.control();
-            if control.same_chain(after) && home_at(key.0, after.depth()) == index {
+            if Self::is_conclusive(key, index, control, head) {
                 return Lookup::Miss;
             }
         }
     }
 
+    /// Whether a chain that was read after `control` and did not have the key says that there is no entry (T3, B2). A
+    /// depth beyond what the length said means that the entry may be in a bucket that we did not know.
+    #[inline]
+    fn is_conclusive(key: HashedKey, index: u32, control: Control, head: &Bucket) -> bool {
+        let after = head.control();
+        control.same_chain(after) && home_at(key.0, after.depth()) == index
+    }
+
+    /// Looks for the key in one bucket.
+    #[inline]
+    fn scan(&self, bucket: &Bucket, key: HashedKey, gone: &mut impl FnMut(&Slot)) -> Option<Lookup<'_>> {
+        let tag = tag(key);
+        for position in 0..CELLS {
+            let Some(slot) = bucket.cell(position).slot_tagged(tag) else { continue };
+            let slot = self.slots.get(slot);
+            match slot.state.acquire() {
+                Acquired::Reference if slot.key() == key => return Some(Lookup::Hit(slot)),
+                // Another entry by now, or one with the same tag.
+                Acquired::Reference => {
+                    if slot.state.undo_acquire() {
+                        gone(slot);
+                    }
+                }
+                Acquired::Gone { ours } => {
+                    if ours {
+                        gone(slot);
+                    }
+                }
+                Acquired::Saturated => return Some(Lookup::Saturated),
+            }
+        }
+        None
+    }
+
     /// Locks the chain of `hash`.
     fn lock_chain(&self, hash: u64) -> Chain<'_> {
         loop {
-            let index = home(hash, self.length());
+            let index = self.extent().home(hash);
             let head = self.buckets.get(index);
             let control = head.lock();
             let chain = Chain { table: self, head };
@@ -250,7 +296,7 @@ impl Table {
 
     /// Locks the chain of `hash` unless another thread has it.
     fn try_lock_chain(&self, hash: u64) -> Option<Chain<'_>> {
-        let index = home(hash, self.length());
+        let index = self.extent().home(hash);
         let head = self.buckets.get(index);
         let control = head.try_lock()?;
         let chain = Chain { table: self, head };
@@ -307,8 +353,8 @@ impl Table {
     /// Splits chains while there are too many entries for the index, at most two of them.
     fn grow(&self, entries: u64) {
         for _ in 0..SPLITS_PER_INSERT {
-            let length = self.length.load_relaxed();
-            if entries * 4 <= length * ENTRIES_PER_BUCKET_QUARTERS || length >= u64::from(u32::MAX) {
+            let length = Extent(self.extent.load_relaxed()).length();
+            if entries * 4 <= u64::from(length) * ENTRIES_PER_BUCKET_QUARTERS || length == u32::MAX {
                 return;
             }
             // One thread splits at a time; the others leave it to later inserts. Acquire pairs with the store below.
@@ -325,9 +371,8 @@ impl Table {
 
     /// Splits the next chain. Called by one thread at a time.
     fn split(&self) -> Result<(), OutOfMemory> {
-        let length = self.length.load_relaxed();
-        let depth = u64::BITS - 1 - length.leading_zeros();
-        let new_index = length as u32;
+        let extent = Extent(self.extent.load_relaxed());
+        let (new_index, depth) = (extent.length(), extent.depth());
         self.buckets.reserve(new_index)?;
         let old_index = new_index - (1 << depth);
         let old = self.buckets.get(old_index);
@@ -348,7 +393,7 @@ impl Table {
             }
         }
         // Release: with the length, the filled bucket (T4).
-        self.length.store_release(length + 1);
+        self.extent.store_release(Extent::new(new_index + 1).0);
         old.head.set_control(old.head.control_locked().with_depth(depth + 1));
         for place in old.places() {
             if place.cell().slot().is_some_and(moving) {
@@ -466,12 +511,12 @@ mod tests {
 
     #[test]
     fn home_doubles_evenly() {
-        for length in 16..200_u64 {
-            for hash in 0..1000_u64 {
-                let now = home(hash, length);
-                assert!(u64::from(now) < length);
-                let next = home(hash, length + 1);
-                assert!(next == now || u64::from(next) == length, "only entries of the split chain move");
+        for length in 16..200 {
+            for hash in 0..1000 {
+                let now = Extent::new(length).home(hash);
+                assert!(now < length);
+                let next = Extent::new(length + 1).home(hash);
+                assert!(next == now || next == length, "only entries of the split chain move");
             }
         }
     }

@@ -20,7 +20,8 @@ pub(super) fn validate(core: &Core) -> Result<u64, String> {
 fn validate_table(core: &Core, shard: usize, table: &Table) -> Result<u64, String> {
     let mut linked: HashMap<u32, Cell> = HashMap::new();
     let mut overflow_in_use = 0_usize;
-    for index in 0..table.length_now() as u32 {
+    let extent = table.extent_now();
+    for index in 0..extent.length() {
         let chain = table.chain_at(index);
         overflow_in_use += chain.len() - 1;
         for (n, bucket) in chain.iter().enumerate() {
@@ -33,7 +34,7 @@ fn validate_table(core: &Core, shard: usize, table: &Table) -> Result<u64, Strin
                     return Err(format!("slot {slot} is linked twice"));
                 }
                 let key = table.slots.try_get(slot).ok_or_else(|| format!("slot {slot} has no memory"))?.key();
-                if table::home(key.0, table.length_now()) != index || core.shard_of(key) != shard {
+                if extent.home(key.0) != index || core.shard_of(key) != shard {
                     return Err(format!("slot {slot} is in bucket {index}, where its key does not belong"));
                 }
                 if cell.tag() != table::tag(key) {
