@@ -157,6 +157,7 @@ impl<T> AtomicPtr<T> {
         load_relaxed(load) -> *mut T, Relaxed;
         load_acquire(load) -> *mut T, Acquire;
         store_relaxed(store, value: *mut T) -> (), Relaxed;
+        store_release(store, value: *mut T) -> (), Release;
     }
 
     /// Sets the pointer if it is null, publishing what it points to; otherwise returns the pointer found, acquired.

@@ -5,13 +5,17 @@
 //! empty element; where the platform hands out zero pages, elements that were never touched cost nothing.
 //!
 //! A1. The pointer of a segment goes from null to its memory once; the memory stays until the arena is dropped.
-//! A2. An index below `reserved` has its segment.
+//! A2. An index that was handed out has its segment.
+//! A3. The address of every element fits into [`ADDRESS_BITS`] bits. Where the system gives memory beyond that, which
+//!     none does unless asked, it is given back and counts as no memory.
 
 use crate::primitive::{Atomic64, AtomicPtr, MODEL};
 use std::ptr::NonNull;
 
 /// Elements of the first segment.
 pub(crate) const FIRST: usize = if MODEL { 4 } else { 64 };
+/// Bits of an element's address that may be set; the rest of a word is free for others to use.
+pub(crate) const ADDRESS_BITS: u32 = if usize::BITS > 48 { 48 } else { usize::BITS };
 /// Enough segments for 2^32 elements.
 const SEGMENTS: usize = if MODEL { 4 } else { 27 };
 
@@ -93,6 +97,12 @@ impl<T: Element> Arena<T> {
             return Ok(());
         }
         let memory = memory::allocate::<T>(segment_len(segment)).ok_or(OutOfMemory)?;
+        let end = memory.addr().get() + segment_len(segment) * size_of::<T>();
+        if end.checked_shr(ADDRESS_BITS).unwrap_or(0) != 0 {
+            // SAFETY: allocated above with this length, and nobody else has seen it.
+            unsafe { memory::free(memory, segment_len(segment)) };
+            return Err(OutOfMemory);
+        }
         if slot.set_once(memory.as_ptr()).is_err() {
             // SAFETY: this call allocated it with this length, and nobody else has seen it.
             unsafe { memory::free(memory, segment_len(segment)) };

@@ -1,7 +1,8 @@
 //! A bucket: one cache line with the places of up to seven entries, and a chain of further lines when it is full.
 //!
-//! A *cell* is one word: 32 bits of the key's hash (the tag, never zero) and the number of the slot that holds the entry. A lookup
-//! reads the line, and goes to a slot only where the tag fits, so a hit touches one bucket line and one slot.
+//! A *cell* is one word: the address of the slot that holds the entry and, in the bits that no address uses (A3), 16 bits of
+//! the key's hash, the tag. A lookup reads the line, and goes to a slot only where the tag fits, so a hit touches one bucket
+//! line and one slot.
 //!
 //! The *control* word of a chain's first bucket:
 //!
@@ -19,9 +20,12 @@
 //!     that misses the entry because it read the new place too early and the old one too late sees another control word
 //!     afterwards than before, and looks again.
 //! B3. `depth` says how many bits of the hash (beyond [`INITIAL_DEPTH`]) all entries of the chain share.
+//! B4. A cell in use holds the address of a slot of the table's arena, which stays a slot as long as the table lives.
 
-use super::arena::Element;
-use crate::primitive::{Atomic64, MODEL, yield_now};
+use super::arena::{ADDRESS_BITS, Element};
+use super::slot::Slot;
+use crate::primitive::{Atomic64, AtomicPtr, MODEL, yield_now};
+use std::ptr::NonNull;
 
 /// Cells of a bucket: with the control word they fill a cache line.
 pub(crate) const CELLS: usize = if MODEL { 2 } else { 7 };
@@ -40,14 +44,14 @@ const OVERFLOW_SHIFT: u32 = 32;
 #[repr(C, align(64))]
 pub(crate) struct Bucket {
     control: Atomic64,
-    pub(crate) cells: [Atomic64; CELLS],
+    cells: [AtomicPtr<Slot>; CELLS],
 }
 
-// SAFETY: all fields are atomic words, for which zero is a value, and need no drop.
+// SAFETY: all fields are atomic words and pointers, for which zero is a value, and need no drop.
 unsafe impl Element for Bucket {
     #[cfg(any(loom, shuttle))]
     fn zero() -> Self {
-        Self { control: Atomic64::new(0), cells: std::array::from_fn(|_| Atomic64::new(0)) }
+        Self { control: Atomic64::new(0), cells: std::array::from_fn(|_| AtomicPtr::null()) }
     }
 
     /// The control word links free overflow buckets: a reader that still looks at one finds no overflow in its upper
@@ -103,30 +107,51 @@ impl Control {
 
 /// A cell's content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Cell(pub(crate) u64);
+pub(crate) struct Cell(*mut Slot);
+
+/// The part of a hash that a cell keeps. On targets whose addresses fill the word there is none, and a lookup asks every
+/// slot of its bucket.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Tag(usize);
+
+impl Tag {
+    const BITS: u32 = usize::BITS - ADDRESS_BITS;
+
+    /// The tag of a hash; where there are tags, it is not zero, so that no empty cell has it.
+    #[inline]
+    pub(crate) const fn of(hash: u64) -> Self {
+        if Self::BITS == 0 { Self(0) } else { Self((hash >> (u64::BITS - Self::BITS)) as usize | 1) }
+    }
+}
 
 impl Cell {
-    pub(crate) const EMPTY: Self = Self(0);
+    pub(crate) const EMPTY: Self = Self(std::ptr::null_mut());
 
-    /// A cell in use. `tag` is not zero.
-    pub(crate) const fn new(tag: u32, slot: u32) -> Self {
-        Self((tag as u64) << 32 | slot as u64)
+    /// A cell in use.
+    pub(crate) fn new(tag: Tag, slot: &Slot) -> Self {
+        let slot = std::ptr::from_ref(slot).cast_mut();
+        Self(if Tag::BITS == 0 { slot } else { slot.map_addr(|address| address | tag.0 << ADDRESS_BITS) })
     }
 
     /// The slot, if the cell is in use.
     #[inline]
-    pub(crate) const fn slot(self) -> Option<u32> {
-        if self.0 == Self::EMPTY.0 { None } else { Some(self.0 as u32) }
+    pub(crate) fn slot(self) -> Option<NonNull<Slot>> {
+        NonNull::new(if Tag::BITS == 0 {
+            self.0
+        } else {
+            self.0.map_addr(|address| address & ((1 << ADDRESS_BITS) - 1))
+        })
     }
 
     /// The slot, if the cell is in use and has this tag.
     #[inline]
-    pub(crate) const fn slot_tagged(self, tag: u32) -> Option<u32> {
-        if (self.0 >> 32) as u32 == tag { Some(self.0 as u32) } else { None }
+    pub(crate) fn slot_tagged(self, tag: Tag) -> Option<NonNull<Slot>> {
+        if Tag::BITS == 0 || self.tag() == tag { self.slot() } else { None }
     }
 
-    pub(crate) const fn tag(self) -> u32 {
-        (self.0 >> 32) as u32
+    #[inline]
+    pub(crate) fn tag(self) -> Tag {
+        Tag(self.0.addr().checked_shr(ADDRESS_BITS).unwrap_or(0))
     }
 }
 

@@ -101,7 +101,7 @@ impl Table {
                 None
             }
             Verdict::Evict => {
-                if !self.evict(index, slot, word) {
+                if !self.evict(slot, word) {
                     return None;
                 }
                 let meta = slot.meta();

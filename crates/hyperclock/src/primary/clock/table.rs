@@ -16,11 +16,12 @@
 //! atomic and), and splits at most two chains.
 
 use super::arena::{Arena, Element, OutOfMemory};
-use super::bucket::{Bucket, CELLS, Cell, Control, INITIAL_DEPTH};
+use super::bucket::{Bucket, CELLS, Cell, Control, INITIAL_DEPTH, Tag};
 use super::slot::Slot;
 use super::state::{Acquired, Word};
 use crate::key::HashedKey;
 use crate::primitive::{Atomic64, MODEL};
+use std::ptr::NonNull;
 
 /// Entries per bucket, in quarters, beyond which the index grows. A chain that waits for its split has up to twice the
 /// entries of one that was split, so the mean must leave room.
@@ -111,12 +112,6 @@ struct Place<'t> {
     position: usize,
 }
 
-/// The tag of a key. Never zero, so that no empty cell has it.
-#[inline]
-pub(super) const fn tag(key: HashedKey) -> u32 {
-    (key.0 >> 32) as u32 | 1
-}
-
 /// The bucket of `hash` among those whose entries share `depth` bits.
 #[inline]
 const fn home_at(hash: u64, depth: u32) -> u32 {
@@ -183,6 +178,14 @@ impl Table {
     fn extent(&self) -> Extent {
         // Acquire pairs with the store in `split`: the new bucket is filled.
         Extent(self.extent.load_acquire())
+    }
+
+    /// The slot that a cell names.
+    #[inline]
+    #[expect(clippy::unused_self, reason = "it bounds the lifetime")]
+    fn slot(&self, cell: NonNull<Slot>) -> &Slot {
+        // SAFETY: B4; the table lives as long as the reference.
+        unsafe { cell.as_ref() }
     }
 
     /// The size of the index, for `validate`.
@@ -257,10 +260,10 @@ impl Table {
     /// Looks for the key in one bucket.
     #[inline]
     fn scan(&self, bucket: &Bucket, key: HashedKey, gone: &mut impl FnMut(&Slot)) -> Option<Lookup<'_>> {
-        let tag = tag(key);
+        let tag = Tag::of(key.0);
         for position in 0..CELLS {
             let Some(slot) = bucket.cell(position).slot_tagged(tag) else { continue };
-            let slot = self.slots.get(slot);
+            let slot = self.slot(slot);
             match slot.state.acquire() {
                 Acquired::Reference if slot.key() == key => return Some(Lookup::Hit(slot)),
                 // Another entry by now, or one with the same tag.
@@ -306,17 +309,17 @@ impl Table {
     /// Links a slot that the caller owns and filled with `key`, and publishes it as `word`; unless the key is resident.
     pub(crate) fn link(&self, key: HashedKey, slot: u32, word: Word) -> Linked<'_> {
         {
+            let slot = self.slots.get(slot);
             let chain = self.lock_chain(key.0);
             if let Some((_, resident)) = chain.find(key) {
-                let resident = self.slots.get(resident);
                 return match resident.state.acquire() {
                     Acquired::Reference => Linked::Resident(resident),
                     Acquired::Gone { .. } | Acquired::Saturated => Linked::Saturated,
                 };
             }
             let Ok(place) = chain.vacant() else { return Linked::OutOfMemory };
-            self.slots.get(slot).state.publish(word);
-            place.bucket.set_cell(place.position, Cell::new(tag(key), slot));
+            slot.state.publish(word);
+            place.bucket.set_cell(place.position, Cell::new(Tag::of(key.0), slot));
         }
         let entries = self.counters.entries.add_relaxed(1) + 1;
         self.grow(entries);
@@ -326,8 +329,7 @@ impl Table {
     /// Unlinks the entry of `key`. The slot comes back if it is the caller's to free; otherwise its last holder will.
     pub(crate) fn erase(&self, key: HashedKey) -> Option<Erased<'_>> {
         let chain = self.lock_chain(key.0);
-        let (place, index) = chain.find(key)?;
-        let slot = self.slots.get(index);
+        let (place, slot) = chain.find(key)?;
         let ours = slot.state.unlink();
         chain.remove(place);
         drop(chain);
@@ -337,10 +339,10 @@ impl Table {
 
     /// Takes an unreferenced entry out, if its state is still `seen` and its chain is not locked. The caller owns the
     /// slot afterwards.
-    pub(super) fn evict(&self, index: u32, slot: &Slot, seen: Word) -> bool {
+    pub(super) fn evict(&self, slot: &Slot, seen: Word) -> bool {
         // The key may belong to another entry by now; then the cell is not found in its chain.
         let Some(chain) = self.try_lock_chain(slot.key().0) else { return false };
-        let Some(place) = chain.find_slot(index) else { return false };
+        let Some(place) = chain.find_slot(slot) else { return false };
         if !slot.state.claim(seen) {
             return false;
         }
@@ -381,7 +383,7 @@ impl Table {
         let new = self.buckets.get(new_index);
         new.prepare_locked(depth + 1);
         let new = Chain { table: self, head: new };
-        let moving = |slot: u32| self.slots.get(slot).key().0 >> depth & 1 == 1;
+        let moving = |slot: NonNull<Slot>| self.slot(slot).key().0 >> depth & 1 == 1;
         for place in old.places() {
             let cell = place.cell();
             if cell.slot().is_some_and(moving) {
@@ -433,16 +435,16 @@ impl<'t> Chain<'t> {
         self.buckets().flat_map(|bucket| (0..CELLS).map(move |position| Place { bucket, position }))
     }
 
-    fn find(&self, key: HashedKey) -> Option<(Place<'t>, u32)> {
-        let slots = &self.table.slots;
+    fn find(&self, key: HashedKey) -> Option<(Place<'t>, &'t Slot)> {
+        let table = self.table;
         self.places().find_map(|place| {
-            let slot = place.cell().slot_tagged(tag(key))?;
-            (slots.get(slot).key() == key).then_some((place, slot))
+            let slot = table.slot(place.cell().slot_tagged(Tag::of(key.0))?);
+            (slot.key() == key).then_some((place, slot))
         })
     }
 
-    fn find_slot(&self, slot: u32) -> Option<Place<'t>> {
-        self.places().find(|place| place.cell().slot() == Some(slot))
+    fn find_slot(&self, slot: &Slot) -> Option<Place<'t>> {
+        self.places().find(|place| place.cell().slot() == Some(NonNull::from(slot)))
     }
 
     /// An empty cell, in a new overflow bucket if there is none.

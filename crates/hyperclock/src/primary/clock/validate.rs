@@ -1,10 +1,11 @@
 //! A check of everything the table promises at rest.
 
-use super::bucket::{CELLS, Cell};
+use super::Core;
+use super::bucket::{CELLS, Cell, Tag};
 use super::slot::Slot;
 use super::table::Table;
-use super::{Core, table};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ptr::NonNull;
 
 /// Checks all tables; returns the bytes charged for entries that have a value.
 pub(super) fn validate(core: &Core) -> Result<u64, String> {
@@ -17,43 +18,52 @@ pub(super) fn validate(core: &Core) -> Result<u64, String> {
     Ok(bytes)
 }
 
-fn validate_table(core: &Core, shard: usize, table: &Table) -> Result<u64, String> {
-    let mut linked: HashMap<u32, Cell> = HashMap::new();
-    let mut overflow_in_use = 0_usize;
-    let extent = table.extent_now();
-    for index in 0..extent.length() {
+/// The cells in use, by the slot that they name, with the buckets whose chains they are in.
+type Linked = HashMap<NonNull<Slot>, (Cell, u32)>;
+
+/// All cells in use, and the number of overflow buckets in chains.
+fn linked_slots(table: &Table) -> Result<(Linked, usize), String> {
+    let mut linked = HashMap::new();
+    let mut overflow = 0;
+    for index in 0..table.extent_now().length() {
         let chain = table.chain_at(index);
-        overflow_in_use += chain.len() - 1;
-        for (n, bucket) in chain.iter().enumerate() {
-            if n == 0 && bucket.is_locked() {
-                return Err(format!("bucket {index} is locked"));
-            }
-            for cell in (0..CELLS).map(|position| bucket.cell(position)).filter(|cell| *cell != Cell::EMPTY) {
-                let slot = cell.slot().ok_or_else(|| format!("bucket {index}: cell {cell:?} without a slot"))?;
-                if linked.insert(slot, cell).is_some() {
-                    return Err(format!("slot {slot} is linked twice"));
-                }
-                let key = table.slots.try_get(slot).ok_or_else(|| format!("slot {slot} has no memory"))?.key();
-                if extent.home(key.0) != index || core.shard_of(key) != shard {
-                    return Err(format!("slot {slot} is in bucket {index}, where its key does not belong"));
-                }
-                if cell.tag() != table::tag(key) {
-                    return Err(format!("slot {slot} has another tag in its cell than its key"));
-                }
+        overflow += chain.len() - 1;
+        if chain.first().is_some_and(|head| head.is_locked()) {
+            return Err(format!("bucket {index} is locked"));
+        }
+        for cell in chain.iter().flat_map(|bucket| (0..CELLS).map(|position| bucket.cell(position))) {
+            if let Some(slot) = cell.slot()
+                && linked.insert(slot, (cell, index)).is_some()
+            {
+                return Err(format!("bucket {index}: the slot of {cell:?} is linked twice"));
             }
         }
     }
-    let mut keys = std::collections::HashSet::new();
+    Ok((linked, overflow))
+}
+
+fn validate_table(core: &Core, shard: usize, table: &Table) -> Result<u64, String> {
+    let (mut linked, overflow_in_use) = linked_slots(table)?;
+    let mut keys = HashSet::new();
     let mut bytes = 0;
     let (mut visible, mut reclaimable, mut free) = (0_u64, 0_u64, 0_usize);
     for index in 0..table.slots.len() {
         let Some(slot) = table.slots.try_get(index) else { continue };
         let word = slot.state.peek();
-        match (word.is_visible(), linked.contains_key(&index)) {
-            (true, true) => visible += 1,
-            (true, false) => return Err(format!("slot {index} is visible but not linked")),
-            (false, true) => return Err(format!("slot {index} is linked but {word:?}")),
-            (false, false) => {}
+        match (word.is_visible(), linked.remove(&NonNull::from(slot))) {
+            (true, Some((cell, bucket))) => {
+                visible += 1;
+                let key = slot.key();
+                if table.extent_now().home(key.0) != bucket || core.shard_of(key) != shard {
+                    return Err(format!("slot {index} is in bucket {bucket}, where its key does not belong"));
+                }
+                if cell.tag() != Tag::of(key.0) {
+                    return Err(format!("slot {index} has another tag in its cell than its key"));
+                }
+            }
+            (true, None) => return Err(format!("slot {index} is visible but not linked")),
+            (false, Some(_)) => return Err(format!("slot {index} is linked but {word:?}")),
+            (false, None) => {}
         }
         if word.is_visible() && !keys.insert((slot.key().0, slot.key().1)) {
             return Err(format!("two entries have the key of slot {index}"));
@@ -71,6 +81,9 @@ fn validate_table(core: &Core, shard: usize, table: &Table) -> Result<u64, Strin
             return Err(format!("slot {index} is {word:?} at rest"));
         }
     }
+    if let Some((cell, bucket)) = linked.values().next() {
+        return Err(format!("bucket {bucket}: {cell:?} names no slot of this table"));
+    }
     if visible != table.entries() {
         return Err(format!("{visible} entries are linked, {} are counted", table.entries()));
     }
@@ -78,7 +91,7 @@ fn validate_table(core: &Core, shard: usize, table: &Table) -> Result<u64, Strin
         return Err(format!("{reclaimable} slots are reclaimable, {:?} are counted", table.counters.reclaimable));
     }
     let listed = table.slots.free_indices();
-    let distinct: std::collections::HashSet<_> = listed.iter().collect();
+    let distinct: HashSet<_> = listed.iter().collect();
     if distinct.len() != listed.len() || listed.len() != free {
         return Err(format!("{free} slots are empty, {} are in the free list", listed.len()));
     }
