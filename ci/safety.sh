@@ -57,11 +57,11 @@ models() {
         iterations=200000
     fi
     echo "== loom, at most $preemptions preemptions"
-    LOOM_MAX_PREEMPTIONS=$preemptions RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom \
+    LOOM_MAX_PREEMPTIONS=$preemptions RUSTFLAGS="--cfg loom -Coverflow-checks=on" CARGO_TARGET_DIR=target/loom \
         run "$logs/loom.log" cargo test -p hyperclock --lib --release loom
     some_tests_ran "$logs/loom.log"
     echo "== shuttle, $iterations schedules a test"
-    HYPERCLOCK_SHUTTLE_ITERATIONS=$iterations RUSTFLAGS="--cfg shuttle" CARGO_TARGET_DIR=target/shuttle \
+    HYPERCLOCK_SHUTTLE_ITERATIONS=$iterations RUSTFLAGS="--cfg shuttle -Coverflow-checks=on" CARGO_TARGET_DIR=target/shuttle \
         run "$logs/shuttle.log" cargo test -p hyperclock --lib --release shuttle
     some_tests_ran "$logs/shuttle.log"
 }

@@ -12,7 +12,7 @@ only=${1:-}
 target=${CARGO_TARGET_DIR:-target}/loom
 methods='load_acquire|store_release|swap_acq_rel|add_acquire|add_release|add_acq_rel|sub_release|or_acquire|or_acq_rel|and_release|and_acq_rel|cas_acquire|cas_release|overwrite_release|set_once'
 
-RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=$target cargo test --release -q -p hyperclock --lib --no-run
+RUSTFLAGS="--cfg loom -Coverflow-checks=on" CARGO_TARGET_DIR=$target cargo test --release -q -p hyperclock --lib --no-run
 binary=$(ls -t "$target"/release/deps/hyperclock-* | grep -v "\.d$" | head -n 1)
 
 run() { # site

@@ -114,7 +114,7 @@ impl<P: Primary> BlockCache<P> {
 
     /// The part of [`BlockCache::usage`] that handles hold. A walk over the table.
     pub fn pinned_usage(&self) -> usize {
-        let pinned = self.engine().census().pinned_bytes + self.inner.budget.standalone();
+        let pinned = self.engine().census().pinned_bytes.saturating_add(self.inner.budget.standalone());
         usize::try_from(pinned).unwrap_or(usize::MAX)
     }
 
@@ -158,7 +158,7 @@ impl<P: Primary> BlockCache<P> {
         let entries = self.engine().validate()?;
         let standalone = self.inner.budget.standalone();
         let usage = self.inner.budget.usage();
-        if usage != entries + standalone {
+        if usage != entries.wrapping_add(standalone) {
             return Err(format!("usage is {usage}, entries are charged {entries}, standalone ones {standalone}"));
         }
         if !self.inner.flights.is_empty() {

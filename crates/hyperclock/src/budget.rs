@@ -42,17 +42,15 @@ impl Budget {
     /// Adds a charge whatever the capacity; returns by how much usage is above the capacity now.
     pub(crate) fn charge(&self, bytes: u64) -> u64 {
         // Relaxed, here and below: the counts order nothing.
-        (self.usage.add_relaxed(bytes).saturating_add(bytes)).saturating_sub(self.capacity)
+        self.usage.add_relaxed(bytes).saturating_add(bytes).saturating_sub(self.capacity)
     }
 
     /// Adds a charge if usage stays within the capacity; otherwise returns how much room is missing.
     pub(crate) fn try_charge(&self, bytes: u64) -> Result<(), u64> {
         loop {
             let usage = self.usage.load_relaxed();
-            let after = usage.saturating_add(bytes);
-            if after > self.capacity {
-                return Err(after - self.capacity);
-            }
+            let after = usage.checked_add(bytes).filter(|&after| after <= self.capacity);
+            let Some(after) = after else { return Err(usage.saturating_add(bytes).saturating_sub(self.capacity)) };
             if self.usage.cas_relaxed(usage, after) {
                 return Ok(());
             }

@@ -68,7 +68,8 @@ impl Builder {
         }
     }
 
-    /// The capacity in bytes. Nothing is allocated for it in advance. With 0, nothing is kept.
+    /// The capacity in bytes. Nothing is allocated for it in advance. With 0, nothing is kept. Entries that cost nothing,
+    /// by a charge of 0 without a metadata charge, are bounded by no capacity.
     pub fn capacity(mut self, bytes: usize) -> Self {
         self.capacity = bytes;
         self
@@ -144,7 +145,7 @@ impl Builder {
 fn automatic_shards(capacity: usize) -> usize {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let most = processors.saturating_mul(SHARDS_PER_PROCESSOR).min(MAX_SHARDS);
-    (capacity / SHARD_CAPACITY).clamp(1, most).next_power_of_two().min(MAX_SHARDS)
+    1 << (capacity / SHARD_CAPACITY).clamp(1, most).ilog2()
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

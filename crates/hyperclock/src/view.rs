@@ -115,7 +115,7 @@ impl<V: CacheValue, P: Primary> View<V, P> {
     /// Puts a value into the cache, unless the key is resident: then the resident value wins, and `value` is dropped.
     ///
     /// Evicts as much as the value needs, on this thread. If the cache is not strict, the insert succeeds; a value larger
-    /// than the whole cache is then charged and handed back in a handle, but no lookup finds it.
+    /// than the whole cache evicts nothing, is charged and handed back in a handle, but no lookup finds it.
     pub fn insert(&self, key: CacheKey, value: V) -> Result<Handle<V, P>, InsertError<V>> {
         match self.insert_erased(key, value) {
             Insertion::Inserted(pin) | Insertion::Standalone(pin) => Ok(Handle::new(pin)),
@@ -141,8 +141,8 @@ impl<V: CacheValue, P: Primary> View<V, P> {
     ///
     /// # Errors
     /// [`LoadError::Reentrant`] if the loader, on this thread, asks for the key that it is loading. Two loaders on two
-    /// threads that ask for each other's keys wait for each other: a loader must not depend on a key that may depend on
-    /// its own.
+    /// threads that ask for each other's keys wait for each other: a loader, or a destructor that its insert runs, must not depend on
+    /// a key that may depend on its own.
     pub fn get_or_load<E: Send + Sync + 'static>(
         &self,
         key: &CacheKey,

@@ -120,7 +120,9 @@ impl<T: Element> Arena<T> {
         // Relaxed: the count only hands out indices. The first `reserve` keeps a failing allocation from using them up;
         // an index that is lost to a failure in between costs an element, not correctness.
         self.reserve(self.len())?;
-        let index = u32::try_from(self.writers.used.add_relaxed(1)).map_err(|_| OutOfMemory)?;
+        // The free list stores index + 1.
+        let index =
+            u32::try_from(self.writers.used.add_relaxed(1)).ok().filter(|&i| i < u32::MAX).ok_or(OutOfMemory)?;
         self.reserve(index)?;
         Ok(index)
     }
@@ -207,7 +209,8 @@ impl FreeList {
     fn push<T: Element>(&self, arena: &Arena<T>, index: u32) {
         let mut head = self.0.load_relaxed();
         loop {
-            arena.get(index).link().store_relaxed(head & u64::from(u32::MAX));
+            // Release: the freeing of an element is a step that a reader of its old use may come to see (`bucket`, B2).
+            arena.get(index).link().store_release(head & u64::from(u32::MAX));
             // Release pairs with the acquire in `pop`: the link, and what the last owner did with the element.
             match self.0.cas_release(head, Head(head).following(u64::from(index) + 1).0) {
                 Ok(_) => return,

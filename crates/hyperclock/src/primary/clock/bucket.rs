@@ -16,7 +16,8 @@
 //! B1. Only the holder of LOCK changes cells, control words, and the state of linked slots from visible to anything.
 //! B2. An entry of a chain sits in one cell until it is unlinked. The exceptions, a split that moves it to another
 //!     chain and a move from an overflow bucket into a hole, go in this order: write the copy, change the control word
-//!     (depth or version), clear the original. Each step is a release and a reader loads cells with acquire; so a reader
+//!     (depth or version), clear the original. A bucket that a chain loses is used for something else only after the control
+//!     word changed. Each step is a release and a reader loads everything with acquire; so a reader
 //!     that misses the entry because it read the new place too early and the old one too late sees another control word
 //!     afterwards than before, and looks again.
 //! B3. `depth` says how many bits of the hash (beyond [`INITIAL_DEPTH`]) all entries of the chain share.
@@ -199,7 +200,8 @@ impl Bucket {
 
     /// Prepares an overflow bucket that only the caller can reach.
     pub(crate) fn prepare_overflow(&self, next: Option<u32>) {
-        self.control.store_relaxed(Control(0).with_overflow(next).0);
+        // Release: a reader of the bucket's old chain that sees this must see how that chain lost it (B2).
+        self.control.store_release(Control(0).with_overflow(next).0);
     }
 
     /// Sets LOCK if it was clear, and returns the control word.

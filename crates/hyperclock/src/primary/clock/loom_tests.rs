@@ -424,3 +424,61 @@ fn a_walk_beside_an_erase() {
         assert_eq!(clock.core().budget.usage(), 0);
     });
 }
+
+#[test]
+fn erase_beside_insert() {
+    model(3, || {
+        let clock = clock(100);
+        let other = clock.clone();
+        let eraser = thread::spawn(move || {
+            other.erase(key(1));
+        });
+        drop(insert(&clock, 1));
+        eraser.join().unwrap();
+        check(&clock);
+    });
+}
+
+/// Five keys that share a chain for as long as these models grow the table.
+fn five_keys(clock: &Clock, low_bits: u64) -> [u64; 5] {
+    let mut keys = (0..).filter(|n| clock.core().mixer.hash(key(*n)).0 & 63 == low_bits);
+    std::array::from_fn(|_| keys.next().unwrap())
+}
+
+/// Three buckets in one chain; the first overflow bucket is given back while a lookup passes through it.
+#[test]
+fn lookup_beside_the_removal_of_a_bucket() {
+    model(3, || {
+        let clock = clock(100);
+        let keys = five_keys(&clock, 0);
+        for n in keys {
+            drop(insert(&clock, n));
+        }
+        assert_eq!(clock.core().table(0).unwrap().overflow_len(), 2);
+        let other = clock.clone();
+        let eraser = thread::spawn(move || assert!(other.erase(key(keys[4]))));
+        assert!(get(&clock, keys[2]).is_some());
+        eraser.join().unwrap();
+        check(&clock);
+    });
+}
+
+/// As above, and the bucket goes to another chain, whose link says that nothing follows.
+#[test]
+fn lookup_beside_the_reuse_of_a_bucket() {
+    model(2, || {
+        let clock = clock(100);
+        let (keys, others) = (five_keys(&clock, 0), five_keys(&clock, 1));
+        for &n in keys.iter().chain(&others[..2]) {
+            drop(insert(&clock, n));
+        }
+        let other = clock.clone();
+        let eraser = thread::spawn(move || {
+            assert!(other.erase(key(keys[4])));
+            drop(insert(&other, others[2]));
+        });
+        assert!(get(&clock, keys[2]).is_some());
+        eraser.join().unwrap();
+        check(&clock);
+    });
+}

@@ -66,6 +66,29 @@ struct Core {
     life: Life,
 }
 
+/// Passes without a result that a strict cache makes before it refuses, while other threads use or change what could be
+/// evicted.
+const STRICT_PASSES: u32 = 8;
+
+/// Bytes that were added to the usage for an entry; taken off again if it comes to nothing, also by a panic.
+struct Charge<'a> {
+    budget: &'a Budget,
+    cost: u64,
+}
+
+impl Charge<'_> {
+    /// The entry took the charge over.
+    fn keep(self) -> u64 {
+        std::mem::ManuallyDrop::new(self).cost
+    }
+}
+
+impl Drop for Charge<'_> {
+    fn drop(&mut self) {
+        self.budget.refund(self.cost);
+    }
+}
+
 /// Lets the model checker see that nobody uses the core after it is freed; nothing in other builds.
 #[derive(Debug, Default)]
 struct Life(#[cfg(loom)] loom::cell::UnsafeCell<()>);
@@ -127,8 +150,9 @@ impl Core {
         (0..self.shards.len()).filter_map(|shard| self.table(shard))
     }
 
+    /// What an entry costs the budget. A charge beyond what an entry can record counts as that.
     fn cost(&self, charge: usize) -> u64 {
-        (charge as u64).saturating_add(self.metadata_charge)
+        (charge.min(Meta::MAX_CHARGE) as u64).saturating_add(self.metadata_charge)
     }
 
     /// Makes room by evicting, first from the shard of the entry that needs it.
@@ -147,29 +171,32 @@ impl Core {
         }
     }
 
-    /// Charges `cost`, evicting as needed. False when the cache is strict and a whole pass freed nothing.
-    fn charge(&self, cost: u64, first: usize, observer: &impl Observer) -> bool {
+    /// Charges `cost`, evicting as needed. `None` when the cache is strict and a whole pass found nothing to evict.
+    ///
+    /// What is larger than the cache evicts nothing: it could not be kept anyway.
+    fn charge(&self, cost: u64, first: usize, observer: &impl Observer) -> Option<Charge<'_>> {
+        let possible = cost <= self.budget.capacity();
         if !self.budget.is_strict() {
             let over = self.budget.charge(cost);
-            if over > 0 {
+            let charge = Charge { budget: &self.budget, cost };
+            if over > 0 && possible {
                 self.evict(first, &mut Goal::new(over, self.effort_cap), observer);
             }
-            return true;
+            return Some(charge);
         }
+        let mut passes = if possible { STRICT_PASSES } else { 0 };
         loop {
-            match self.budget.try_charge(cost) {
-                Ok(()) => return true,
-                Err(_) if cost > self.budget.capacity() => return false,
-                Err(missing) => {
-                    let mut goal = Goal::new(missing, u64::MAX);
-                    self.evict(first, &mut goal, observer);
-                    if goal.freed == 0 && self.budget.try_charge(cost).is_err() {
-                        return false;
-                    }
-                    if goal.freed == 0 {
-                        return true;
-                    }
-                }
+            let Err(missing) = self.budget.try_charge(cost) else {
+                return Some(Charge { budget: &self.budget, cost });
+            };
+            passes = passes.checked_sub(1)?;
+            let mut goal = Goal::new(missing, u64::MAX);
+            self.evict(first, &mut goal, observer);
+            if goal.freed > 0 {
+                passes = STRICT_PASSES;
+            } else if goal.aged == 0 {
+                // Nothing can be evicted. One last look at what others may have released meanwhile.
+                passes = 0;
             }
         }
     }
@@ -362,40 +389,45 @@ impl Engine for Clock {
         let shard = core.shard_of(key);
         let cost = core.cost(attributes.charge);
         let meta = meta(attributes);
-        if !core.charge(cost, shard, observer) {
-            return Insertion::Refused(value);
+        // The resident entry wins, before anything is evicted for a value that will be dropped.
+        let mut saturated = false;
+        if let Some(table) = core.table(shard) {
+            match table.lookup(key, |slot| core.gone(slot)) {
+                Lookup::Hit(resident) => return Insertion::Resident(self.pin(resident), value),
+                Lookup::Saturated => saturated = true,
+                Lookup::Miss => {}
+            }
         }
-        let fits = cost <= core.budget.capacity() && attributes.charge <= Meta::MAX_CHARGE;
-        let place = core.table_or_create(shard).filter(|_| fits).and_then(|table| Some((table, table.take_slot()?)));
-        let Some((table, index)) = place else {
-            return Insertion::Standalone(self.pin_standalone(value, meta, cost));
+        let Some(charge) = core.charge(cost, shard, observer) else { return Insertion::Refused(value) };
+        let fits = !saturated && core.budget.capacity() > 0 && cost <= core.budget.capacity();
+        let place = fits.then(|| core.table_or_create(shard)).flatten();
+        let Some((table, index)) = place.and_then(|table| Some((table, table.take_slot()?))) else {
+            return Insertion::Standalone(self.pin_standalone(value, meta, charge.keep()));
         };
         let slot = table.slots.get(index);
         slot.fill(key, value, meta);
         let uses = policy::initial_uses(attributes.priority);
         let linked = table.link(key, index, Word::visible_referenced(uses));
         if let Linked::New = linked {
+            charge.keep();
             return Insertion::Inserted(self.pin(slot));
         }
         // SAFETY: the slot was filled above and not published, so this thread owns it and the value.
         let value = unsafe { slot.take_value() };
         table.slots.give(index);
         match linked {
-            Linked::Resident(resident) => {
-                core.budget.refund(cost);
-                Insertion::Resident(self.pin(resident), value)
-            }
+            Linked::Resident(resident) => Insertion::Resident(self.pin(resident), value),
             Linked::New | Linked::Saturated | Linked::OutOfMemory => {
-                Insertion::Standalone(self.pin_standalone(value, meta, cost))
+                Insertion::Standalone(self.pin_standalone(value, meta, charge.keep()))
             }
         }
     }
 
     fn standalone(&self, value: ErasedValue, attributes: Attributes, observer: &impl Observer) -> (ClockPin, bool) {
         let core = self.core();
-        let cost = core.cost(attributes.charge);
-        let charged = core.charge(cost, 0, observer);
-        (self.pin_standalone(value, meta(attributes), if charged { cost } else { 0 }), charged)
+        let charge = core.charge(core.cost(attributes.charge), 0, observer);
+        let charged = charge.is_some();
+        (self.pin_standalone(value, meta(attributes), charge.map_or(0, Charge::keep)), charged)
     }
 
     fn erase(&self, key: CacheKey) -> bool {

@@ -209,6 +209,8 @@ impl State {
     fn acquire_rare(&self, before: Word) -> Acquired {
         if before.is_visible() {
             if before.saturated() {
+                // Many uses but few references: the next acquire finds room.
+                self.rebase();
                 let ours = self.undo_acquire();
                 return if ours { Acquired::Gone { ours } } else { Acquired::Saturated };
             }

@@ -2,7 +2,7 @@
 //!
 //! Each step takes four slots by one atomic add on the hand, so sweepers never contend for a slot except after a lap.
 //! Slots lie in memory in the order of the hand. A sweep ends when enough was freed, when it made
-//! [`LAPS`] laps, or, if told so, when it saw too many pinned entries for what it freed (the effort cap).
+//! [`LAPS`] laps, or, if told so, when it saw too many slots that yield nothing for what it freed (the effort cap).
 //!
 //! W1. A value is dropped after its chain was unlocked and its slot given back, so a destructor may use the cache, and
 //!     one that panics leaves it whole.
@@ -16,6 +16,8 @@ use crate::kind::ErasedValue;
 const STEP: u64 = 4;
 /// Laps after which every unreferenced entry that nobody used meanwhile is gone: its uses, and the eviction.
 const LAPS: u64 = MAX_USES + 1;
+/// Vacant slots that count as much effort as a pinned one.
+const VACANT_FOR_PINNED: u64 = 8;
 /// Slots that a search for reclaimable ones looks at.
 const COLLECT_SLOTS: u64 = 64;
 
@@ -35,15 +37,19 @@ pub(crate) struct Goal {
     pub(crate) freed: u64,
     /// Entries freed.
     pub(crate) evicted: u64,
-    /// Referenced entries seen.
+    /// Slots seen that hold something that cannot be evicted.
     pub(crate) pinned: u64,
-    /// Stop when this many pinned entries were seen for each one freed, plus one.
+    /// Slots seen that hold nothing.
+    pub(crate) vacant: u64,
+    /// Entries aged, or just changed by another thread: another pass may do more.
+    pub(crate) aged: u64,
+    /// Stop when this many pinned slots were seen for each entry freed, plus one.
     pub(crate) effort_cap: u64,
 }
 
 impl Goal {
     pub(crate) fn new(wanted: u64, effort_cap: u64) -> Self {
-        Self { wanted, freed: 0, evicted: 0, pinned: 0, effort_cap }
+        Self { wanted, freed: 0, evicted: 0, pinned: 0, vacant: 0, aged: 0, effort_cap }
     }
 
     /// Enough was freed.
@@ -51,9 +57,11 @@ impl Goal {
         self.freed >= self.wanted
     }
 
-    /// Too many pinned entries were met for what was freed.
+    /// Too many held slots were met for what was freed, or too many vacant ones for the entries between them.
     pub(crate) fn is_hopeless(&self) -> bool {
+        let entries = self.evicted + self.aged;
         self.pinned >= (self.evicted + 1).saturating_mul(self.effort_cap)
+            || self.vacant / VACANT_FOR_PINNED >= (entries + 1).saturating_mul(self.effort_cap)
     }
 }
 
@@ -87,10 +95,12 @@ impl Table {
             }
             return None;
         }
-        if !word.is_visible() {
+        if word.is_empty() {
+            goal.vacant += 1;
             return None;
         }
-        if word.references() > 0 {
+        // Also erased entries that are still held.
+        if !word.is_visible() || word.references() > 0 {
             goal.pinned += 1;
             return None;
         }
@@ -98,10 +108,12 @@ impl Table {
             Verdict::Age(uses) => {
                 // If it fails, the entry was just used, or aged by another sweeper.
                 slot.state.age(word, uses);
+                goal.aged += 1;
                 None
             }
             Verdict::Evict => {
                 if !self.evict(slot, word) {
+                    goal.aged += 1;
                     return None;
                 }
                 let meta = slot.meta();

@@ -277,7 +277,9 @@ impl Table {
                         gone(slot);
                     }
                 }
-                Acquired::Saturated => return Some(Lookup::Saturated),
+                // Without a reference the key may change under our eyes; if it does, this is a miss that was one.
+                Acquired::Saturated if slot.key() == key => return Some(Lookup::Saturated),
+                Acquired::Saturated => {}
             }
         }
         None
@@ -308,7 +310,7 @@ impl Table {
 
     /// Links a slot that the caller owns and filled with `key`, and publishes it as `word`; unless the key is resident.
     pub(crate) fn link(&self, key: HashedKey, slot: u32, word: Word) -> Linked<'_> {
-        {
+        let entries = {
             let slot = self.slots.get(slot);
             let chain = self.lock_chain(key.0);
             if let Some((_, resident)) = chain.find(key) {
@@ -319,9 +321,11 @@ impl Table {
             }
             let Ok(place) = chain.vacant() else { return Linked::OutOfMemory };
             slot.state.publish(word);
+            // Before the entry can be erased, so that the count never falls below zero.
+            let entries = self.counters.entries.add_relaxed(1).wrapping_add(1);
             place.bucket.set_cell(place.position, Cell::new(Tag::of(key.0), slot));
-        }
-        let entries = self.counters.entries.add_relaxed(1) + 1;
+            entries
+        };
         self.grow(entries);
         Linked::New
     }
