@@ -1,12 +1,16 @@
 //! The command line: commands, options, their defaults, and an example for each.
 
+mod bench;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use hyperclock_bench::zipf::Distribution;
 
 use crate::sizes::{parse_memory_size, parse_percent, parse_seconds, parse_share, parse_size};
-use crate::zipf::Distribution;
+
+pub(crate) use self::bench::{BenchCommand, CacheChoice, CacheName};
 
 /// Read, scan, fill and benchmark RocksDB databases through a hyperclock block cache.
 #[derive(Debug, Parser)]
@@ -36,6 +40,15 @@ pub(crate) enum Command {
         after_help = "Example:\n  hyperclock db stats --db /var/lib/app/db"
     )]
     Db(DbCommand),
+    /// Measure the block cache by itself: rates, latencies, hits, memory.
+    #[command(
+        subcommand,
+        disable_help_subcommand = true,
+        after_help = "Each figure comes with --json too. Rates come from a pass that looks at no clock, latencies from a second pass\n\
+                      that times one operation in 64.\n\n\
+                      Example:\n  hyperclock bench hits --threads 2"
+    )]
+    Bench(BenchCommand),
     Demo(DemoArgs),
 }
 
@@ -284,7 +297,7 @@ mod tests {
             assert!(help.contains("Example:\n  hyperclock "), "{} has no example:\n{help}", command.get_name());
             seen += 1;
         });
-        assert_eq!(seen, 9, "hyperclock, db, its six commands, demo");
+        assert_eq!(seen, 16, "hyperclock, db, its six commands, bench, its six, demo");
     }
 
     #[test]

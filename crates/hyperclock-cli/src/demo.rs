@@ -10,17 +10,18 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use hyperclock_bench::random::Random;
+use hyperclock_bench::table::Table;
+use hyperclock_bench::zipf::Distribution;
 use hyperclock_sst::fill::FillOptions;
 use serde::Serialize;
 
 use crate::args::DemoArgs;
 use crate::db::{FillSummary, Measurement, MeasurementReport, Session, fill, percent, sample};
 use crate::failure::{Failure, Kind, Result, Verdict};
-use crate::output::{Output, Table};
-use crate::random::Random;
+use crate::output::Output;
 use crate::sizes::{show_count, show_latency, show_rate, show_size};
 use crate::workload::{End, Workload};
-use crate::zipf::Distribution;
 
 /// A database written by RocksDB 11.9 with all its defaults: 2,440 entries in two tables, some of them deletes.
 const ROCKSDB_NAME: &str = "rocksdb-11.9";

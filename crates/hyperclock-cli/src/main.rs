@@ -13,26 +13,24 @@
 //!
 //! # Where things are
 //!
-//! `args` has every option; `db` the commands on databases, one a module; `demo` the demonstration. `output`, `text`, `sizes` and
-//! `progress` are about what a person or a program reads; `random`, `zipf` and `sample` about what a benchmark draws.
+//! `args` has every option; `db` the commands on databases, one a module; `demo` the demonstration; `bench` the benchmarks of the
+//! cache alone, whose loops are the `hyperclock-bench` crate's. `output`, `text`, `sizes` and `progress` are about what a person or
+//! a program reads; `workload` and `sample` about what `db readrandom` does.
 
 #![forbid(unsafe_code)]
 
 mod args;
+mod bench;
 mod db;
 mod demo;
 mod failure;
-mod latency;
-mod memory;
 mod output;
 mod parallel;
 mod progress;
-mod random;
 mod sample;
 mod sizes;
 mod text;
 mod workload;
-mod zipf;
 
 use std::process::ExitCode;
 
@@ -62,6 +60,7 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli, output: &mut Output) -> Result<Verdict> {
     let verdict = match &cli.command {
+        Command::Bench(command) => bench::run(command, output),
         Command::Db(command) => db::run(command, output),
         Command::Demo(args) => demo::run(args, output),
     };

@@ -4,7 +4,6 @@
 //! `--json` a command calls [`Output::object`] once, at its end, and nothing else; a failure is an object too, so that a program
 //! that reads the output always finds one.
 
-use std::fmt::Write as _;
 use std::io::{self, BufWriter, Stdout, Write};
 
 use serde::Serialize;
@@ -71,54 +70,4 @@ impl Output {
 /// Tells the user something on standard error; if nobody listens, so be it.
 pub(crate) fn note(message: &str) {
     let _ = writeln!(io::stderr(), "{message}");
-}
-
-/// A table for people: columns padded to their widest cell, the first to the left, the others to the right.
-#[derive(Default)]
-pub(crate) struct Table {
-    rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    pub(crate) fn row<I: IntoIterator<Item: Into<String>>>(&mut self, cells: I) {
-        self.rows.push(cells.into_iter().map(Into::into).collect());
-    }
-
-    pub(crate) fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let mut widths = vec![0; columns];
-        for row in &self.rows {
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.chars().count());
-            }
-        }
-        for row in &self.rows {
-            let mut line = String::new();
-            for (column, (cell, &width)) in row.iter().zip(&widths).enumerate() {
-                if column == 0 {
-                    let _ = write!(line, "{cell:<width$}");
-                } else {
-                    let _ = write!(line, "  {cell:>width$}");
-                }
-            }
-            writeln!(out, "{}", line.trim_end())?;
-        }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_line_up() {
-        let mut table = Table::default();
-        table.row(["level", "files", "entries"]);
-        table.row(["0", "12", "3"]);
-        table.row(["all", "1"]);
-        let mut out = Vec::new();
-        table.write(&mut out).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "level  files  entries\n0         12        3\nall        1\n");
-    }
 }

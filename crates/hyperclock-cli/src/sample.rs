@@ -6,7 +6,7 @@
 //! keys lie anywhere in the database, and packs them in that order: drawing a key costs the benchmark one predictable read, and
 //! nothing per key but its bytes and 16 more.
 
-use crate::random::Random;
+use hyperclock_bench::random::Random;
 
 /// A uniform sample of the keys offered to it.
 pub(crate) struct Reservoir {

@@ -28,6 +28,14 @@ pub(crate) fn parse_memory_size(text: &str) -> Result<usize, String> {
     usize::try_from(parse_size(text)?).map_err(|_| format!("`{text}` does not fit into this machine's address space"))
 }
 
+/// A size of at least one byte that fits the address space.
+pub(crate) fn parse_some_memory(text: &str) -> Result<usize, String> {
+    match parse_memory_size(text)? {
+        0 => Err(format!("`{text}` is nothing: write a size of at least 1 byte")),
+        bytes => Ok(bytes),
+    }
+}
+
 /// Parses a duration in seconds, with or without `s`.
 pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
     let digits = text.strip_suffix('s').unwrap_or(text);
@@ -50,6 +58,14 @@ pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
         _ => Err(format!("`{text}` is no share from 0 to 1, for example 0.5")),
+    }
+}
+
+/// Parses a share above 0 and up to 1.
+pub(crate) fn parse_share_above_zero(text: &str) -> Result<f64, String> {
+    match parse_share(text)? {
+        share if share > 0.0 => Ok(share),
+        _ => Err(format!("`{text}` is no share above 0 and up to 1, for example 0.25")),
     }
 }
 
@@ -130,6 +146,9 @@ mod tests {
         assert_eq!(parse_share("0.5"), Ok(0.5));
         assert!(parse_share("1.1").is_err());
         assert!(parse_share("nan").is_err());
+        assert_eq!(parse_share_above_zero("1"), Ok(1.0));
+        assert!(parse_share_above_zero("0").is_err());
+        assert!(parse_share_above_zero("2").is_err());
     }
 
     #[test]

@@ -11,12 +11,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use hyperclock_bench::latency::Latencies;
+use hyperclock_bench::random::Random;
+use hyperclock_bench::zipf::{Distribution, RankSampler};
+
 use crate::failure::{Failure, Result};
-use crate::latency::Latencies;
 use crate::progress::Progress;
-use crate::random::Random;
 use crate::sample::RankedKeys;
-use crate::zipf::{Distribution, RankSampler};
 
 /// Reads drawn at once: few enough to stay in the first-level cache.
 const BATCH: usize = 64;

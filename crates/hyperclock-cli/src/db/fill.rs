@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::time::Instant;
 
+use hyperclock_bench::table::Table;
 use hyperclock_sst::CompressionType;
 use hyperclock_sst::fill::{FillOptions, FillReport};
 use serde::Serialize;
 
 use crate::args::{CompressionName, FillArgs};
 use crate::failure::{Failure, Result, Verdict};
-use crate::output::{Output, Table};
+use crate::output::Output;
 use crate::progress::Progress;
 use crate::sizes::{show_count, show_size};
 

@@ -1,16 +1,16 @@
 //! Measured reads: the sample of keys, and what a workload cost the cache and the disk.
 
 use hyperclock::{Role, Stats};
+use hyperclock_bench::memory;
+use hyperclock_bench::random::Random;
+use hyperclock_bench::table::Table;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::Session;
 use super::session::Reads;
 use crate::failure::Result;
-use crate::memory;
-use crate::output::Table;
 use crate::progress::Progress;
-use crate::random::Random;
 use crate::sample::{RankedKeys, Reservoir};
 use crate::sizes::{show_count, show_latency, show_rate, show_size};
 use crate::workload::{Measured, Workload, ratio};

@@ -2,14 +2,15 @@
 
 use std::time::Instant;
 
+use hyperclock_bench::random::Random;
+use hyperclock_bench::table::Table;
 use serde::Serialize;
 
 use super::measure::Report as MeasureReport;
 use super::{Measurement, Session, sample};
 use crate::args::ReadRandomArgs;
 use crate::failure::{Failure, Result, Verdict};
-use crate::output::{Output, Table};
-use crate::random::Random;
+use crate::output::Output;
 use crate::sizes::show_count;
 use crate::workload::{End, Workload};
 

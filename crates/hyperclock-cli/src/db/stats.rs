@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use hyperclock_bench::table::Table;
 use hyperclock_sst::{FamilyStats, LevelStats};
 use serde::Serialize;
 
 use super::Session;
 use crate::args::StatsArgs;
 use crate::failure::{Result, Verdict};
-use crate::output::{Output, Table};
+use crate::output::Output;
 use crate::progress::Waiting;
 use crate::sizes::{show_count, show_size};
 

@@ -6,7 +6,7 @@
 
 /// A stream of random numbers.
 #[derive(Clone, Debug)]
-pub(crate) struct Random {
+pub struct Random {
     state: u64,
 }
 
@@ -14,19 +14,22 @@ pub(crate) struct Random {
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// The stream that starts at `seed`.
+    pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
     /// Stream `index` of `seed`; streams do not overlap in practice.
-    pub(crate) fn stream(seed: u64, index: u64) -> Self {
+    pub fn stream(seed: u64, index: u64) -> Self {
         let mut of_seed = Self::new(seed);
         let base = of_seed.next_u64();
         let mut of_index = Self::new(base ^ index);
         Self::new(of_index.next_u64())
     }
 
-    pub(crate) fn next_u64(&mut self) -> u64 {
+    /// 64 random bits.
+    #[inline]
+    pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(STEP);
         let mut z = self.state;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -38,17 +41,18 @@ impl Random {
     ///
     /// The high half of a 128-bit product (D. Lemire, "Fast random integer generation in an interval", TOMACS 2019), without
     /// the rejection step: the bias is below `bound` / 2^64.
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+    #[inline]
+    pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
     /// Uniform in `[0, 1)`, with 53 bits.
-    pub(crate) fn unit(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 
     /// Puts the items into an order in which each permutation is equally likely (Fisher-Yates).
-    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = self.below(last as u64 + 1) as usize;
             items.swap(last, other);

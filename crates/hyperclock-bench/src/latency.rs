@@ -8,39 +8,51 @@ use hdrhistogram::Histogram;
 const LONGEST: u64 = 100_000_000_000;
 
 /// A histogram of nanoseconds. About 250 KB, so one per thread, merged at the end.
-pub(crate) struct Latencies {
+#[derive(Clone, Debug)]
+pub struct Latencies {
     histogram: Histogram<u64>,
 }
 
 impl Latencies {
-    pub(crate) fn new() -> Self {
+    /// An empty histogram.
+    pub fn new() -> Self {
         // These bounds are constants that the histogram accepts; a test makes one.
         let histogram =
             Histogram::new_with_bounds(1, LONGEST, 3).unwrap_or_else(|_| unreachable!("constant bounds are valid"));
         Self { histogram }
     }
 
-    pub(crate) fn record(&mut self, latency: Duration) {
+    /// Counts one operation.
+    pub fn record(&mut self, latency: Duration) {
         let nanoseconds = u64::try_from(latency.as_nanos()).unwrap_or(LONGEST);
         self.histogram.saturating_record(nanoseconds);
     }
 
-    pub(crate) fn merge(&mut self, other: &Self) {
+    /// Adds the counts of another histogram.
+    pub fn merge(&mut self, other: &Self) {
         let added = self.histogram.add(&other.histogram);
         debug_assert!(added.is_ok(), "all histograms have the same bounds");
     }
 
     /// The latency in nanoseconds that this share of the operations did not exceed.
-    pub(crate) fn quantile(&self, share: f64) -> u64 {
+    pub fn quantile(&self, share: f64) -> u64 {
         self.histogram.value_at_quantile(share)
     }
 
-    pub(crate) fn longest(&self) -> u64 {
+    /// The longest latency in nanoseconds, to three digits.
+    pub fn longest(&self) -> u64 {
         self.histogram.max()
     }
 
-    pub(crate) fn count(&self) -> u64 {
+    /// Operations counted.
+    pub fn count(&self) -> u64 {
         self.histogram.len()
+    }
+}
+
+impl Default for Latencies {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

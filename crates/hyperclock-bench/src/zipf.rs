@@ -16,8 +16,10 @@ use crate::random::Random;
 
 /// How ranks are drawn, as the command line names it: `uniform` or `zipf:THETA`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Distribution {
+pub enum Distribution {
+    /// Every rank with the same probability.
     Uniform,
+    /// Rank k with a probability proportional to `1 / k^theta`.
     Zipf(f64),
 }
 
@@ -49,20 +51,27 @@ impl std::fmt::Display for Distribution {
 
 /// Draws ranks `0..n`, rank 0 being the most popular.
 #[derive(Clone, Debug)]
-pub(crate) enum RankSampler {
-    Uniform { ranks: u64 },
+pub enum RankSampler {
+    /// Over `0..ranks`.
+    Uniform {
+        /// The number of ranks.
+        ranks: u64,
+    },
+    /// By the power law.
     Zipf(Zipf),
 }
 
 impl RankSampler {
-    pub(crate) fn new(distribution: Distribution, ranks: u64) -> Self {
+    /// A sampler over `0..ranks`.
+    pub fn new(distribution: Distribution, ranks: u64) -> Self {
         match distribution {
             Distribution::Uniform => Self::Uniform { ranks },
             Distribution::Zipf(theta) => Self::Zipf(Zipf::new(theta, ranks)),
         }
     }
 
-    pub(crate) fn draw(&self, random: &mut Random) -> u64 {
+    /// The next rank.
+    pub fn draw(&self, random: &mut Random) -> u64 {
         match self {
             Self::Uniform { ranks } => random.below(*ranks),
             Self::Zipf(zipf) => zipf.draw(random) - 1,
@@ -72,7 +81,7 @@ impl RankSampler {
 
 /// The zipf distribution over `1..=ranks`.
 #[derive(Clone, Debug)]
-pub(crate) struct Zipf {
+pub struct Zipf {
     integral: PowerIntegral,
     ranks: f64,
     /// The ends of the area drawn from.
@@ -83,7 +92,8 @@ pub(crate) struct Zipf {
 }
 
 impl Zipf {
-    pub(crate) fn new(theta: f64, ranks: u64) -> Self {
+    /// The distribution with exponent `theta` over `1..=ranks`.
+    pub fn new(theta: f64, ranks: u64) -> Self {
         let integral = PowerIntegral { theta, power: 1.0 - theta };
         let ranks = ranks.max(1) as f64;
         Self {
@@ -95,8 +105,9 @@ impl Zipf {
         }
     }
 
+    /// The next rank.
     #[expect(clippy::cast_sign_loss, reason = "ranks are clamped to 1 and above")]
-    pub(crate) fn draw(&self, random: &mut Random) -> u64 {
+    pub fn draw(&self, random: &mut Random) -> u64 {
         loop {
             let area = self.low + random.unit() * (self.high - self.low);
             let x = self.integral.inverse(area);

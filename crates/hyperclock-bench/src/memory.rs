@@ -1,7 +1,7 @@
 //! How much memory this process holds, as the operating system counts it.
 
 /// Resident bytes of this process, or `None` where the system does not tell (anything but Linux).
-pub(crate) fn resident_bytes() -> Option<u64> {
+pub fn resident_bytes() -> Option<u64> {
     field(&std::fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
 }
 

@@ -1,0 +1,153 @@
+//! Churn: a full cache in which every insert evicts.
+//!
+//! Without lookups, every operation inserts a key that nobody had before: the cost of a scan that fills the cache, which is a
+//! clock's weak side. With lookups, every operation looks a key up that is drawn evenly from twice as many as fit, and
+//! inserts it on a miss, so that about half of them miss; then latencies are those of the lookups alone, beside threads that
+//! evict.
+//!
+//! Making the value is part of the operation, as loading it would be, but not of a latency.
+
+use std::hint::black_box;
+
+use hyperclock::CacheKey;
+use serde::Serialize;
+
+use crate::block::Block;
+use crate::cache::{Cache, CacheSettings};
+use crate::draws::{key_of, shuffled};
+use crate::memory::resident_bytes;
+use crate::random::Random;
+use crate::report::{PlanSettings, Report};
+use crate::runner::{Plan, Probe, Tally, Workload, measure};
+
+/// What an entry is charged beside its value, where that is charged.
+const METADATA: usize = 64;
+
+/// The stream that orders the fill.
+const FILLING: u64 = u64::MAX;
+
+/// The benchmark.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Churn {
+    /// Who runs.
+    pub plan: Plan,
+    /// Entries that fit.
+    pub entries: u32,
+    /// Bytes of each value.
+    pub value_bytes: usize,
+    /// Whether each operation looks its key up first.
+    pub lookups: bool,
+    /// Whether entries are charged for the cache's own memory.
+    pub charge_metadata: bool,
+}
+
+/// The settings as the report shows them.
+#[derive(Clone, Debug, Serialize)]
+pub struct Settings {
+    #[serde(flatten)]
+    plan: PlanSettings,
+    entries: u32,
+    value_bytes: usize,
+    lookups: bool,
+    charge_metadata: bool,
+    capacity_bytes: usize,
+}
+
+/// A thread that inserts: its keys are the blocks of a file of its own.
+#[derive(Debug)]
+struct Inserter {
+    file: u64,
+    block: u64,
+}
+
+struct Inserts {
+    value_bytes: usize,
+}
+
+impl<C: Cache> Workload<C> for Inserts {
+    type Thread = Inserter;
+
+    fn thread(&self, _cache: &C, _stream: u64, mut random: Random) -> Inserter {
+        Inserter { file: random.next_u64(), block: 0 }
+    }
+
+    #[inline]
+    fn step<P: Probe>(&self, cache: &C, thread: &mut Inserter, _tally: &mut Tally, mut probe: P) {
+        thread.block += 1;
+        let key = CacheKey::new(thread.file, thread.block);
+        let block = C::Block::new(key, self.value_bytes);
+        probe.time(|| cache.put(key, block));
+    }
+}
+
+struct LookupsAndInserts {
+    keys: u64,
+    value_bytes: usize,
+}
+
+impl<C: Cache> Workload<C> for LookupsAndInserts {
+    type Thread = Random;
+
+    fn thread(&self, _cache: &C, _stream: u64, random: Random) -> Random {
+        random
+    }
+
+    #[inline]
+    fn step<P: Probe>(&self, cache: &C, random: &mut Random, tally: &mut Tally, mut probe: P) {
+        let key = key_of(random.below(self.keys));
+        let hit = probe.time(|| match cache.get(key) {
+            Some(handle) => {
+                debug_assert!(handle.is_of(key));
+                drop(black_box(handle));
+                true
+            }
+            None => false,
+        });
+        tally.lookup(hit);
+        if !hit {
+            cache.put(key, C::Block::new(key, self.value_bytes));
+        }
+    }
+}
+
+impl Churn {
+    /// Fills a cache and measures it.
+    pub fn run<C: Cache>(&self) -> Report<Settings> {
+        let metadata = if self.charge_metadata { METADATA } else { 0 };
+        let entries = self.entries as usize;
+        let settings = CacheSettings {
+            capacity: entries.saturating_mul(self.value_bytes.saturating_add(metadata)),
+            entries,
+            value_bytes: self.value_bytes,
+            charge_metadata: self.charge_metadata,
+            seed: self.plan.seed,
+        };
+        let mut cache = C::build(&settings);
+        for &rank in &shuffled(self.entries, &mut Random::stream(self.plan.seed, FILLING)) {
+            let key = key_of(u64::from(rank));
+            cache.fill(key, C::Block::new(key, self.value_bytes));
+        }
+        cache.settle();
+        let figures = if self.lookups {
+            let workload = LookupsAndInserts { keys: u64::from(self.entries) * 2, value_bytes: self.value_bytes };
+            measure(&cache, &workload, &self.plan)
+        } else {
+            measure(&cache, &Inserts { value_bytes: self.value_bytes }, &self.plan)
+        };
+        Report {
+            workload: "churn",
+            figures,
+            entries: cache.entries(),
+            rss_bytes: resident_bytes(),
+            rss_bytes_per_entry: None,
+            settings: Settings {
+                plan: (&self.plan).into(),
+                entries: self.entries,
+                value_bytes: self.value_bytes,
+                lookups: self.lookups,
+                charge_metadata: self.charge_metadata,
+                capacity_bytes: settings.capacity,
+            },
+        }
+    }
+}
