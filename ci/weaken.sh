@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 
 only=${1:-}
 target=${CARGO_TARGET_DIR:-target}/loom
-methods='load_acquire|store_release|swap_acq_rel|add_acquire|add_release|add_acq_rel|sub_release|or_acquire|or_acq_rel|and_release|and_acq_rel|cas_acquire|cas_release|overwrite_release|set_once'
+methods='load_acquire|store_release|swap_acq_rel|swap_acquire|add_acquire|add_release|add_acq_rel|sub_release|or_acquire|or_acq_rel|and_release|and_acq_rel|cas_acquire|cas_release|cas_acq_rel|overwrite_release|set_once'
 
 RUSTFLAGS="--cfg loom -Coverflow-checks=on" CARGO_TARGET_DIR=$target cargo test --release -q -p hyperclock --lib --no-run
 binary=$(ls -t "$target"/release/deps/hyperclock-* | grep -v "\.d$" | head -n 1)
@@ -34,7 +34,7 @@ while IFS=: read -r file line text; do
     echo "UNNOTICED  $name  $code"
     unnoticed=$((unnoticed + 1))
   fi
-done < <(grep -nE "\.($methods)\(" crates/hyperclock/src/primary/clock/{state,slot,arena,bucket,table,sweep,mod}.rs | grep -vE '^[^:]+:[0-9]+: *//' | grep -F "$only")
+done < <(grep -nE "\.($methods)\(" crates/hyperclock/src/primary/clock/{state,slot,arena,pool,bucket,table,reshape,sweep,mod}.rs | grep -vE '^[^:]+:[0-9]+: *//' | grep -F "$only")
 
 echo "$total accesses, $unnoticed weakened unnoticed"
 [ "$unnoticed" -eq 0 ]

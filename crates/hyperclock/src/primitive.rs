@@ -85,6 +85,7 @@ impl Atomic64 {
         load_acquire(load) -> u64, Acquire;
         store_relaxed(store, value: u64) -> (), Relaxed;
         store_release(store, value: u64) -> (), Release;
+        swap_acquire(swap, value: u64) -> u64, Acquire;
         swap_acq_rel(swap, value: u64) -> u64, AcqRel;
         add_relaxed(fetch_add, value: u64) -> u64, Relaxed;
         add_acquire(fetch_add, value: u64) -> u64, Acquire;
@@ -133,6 +134,14 @@ impl Atomic64 {
     #[cfg_attr(loom, track_caller)]
     pub(crate) fn cas_acquire(&self, current: u64, new: u64) -> bool {
         self.0.compare_exchange(current, new, at(Ordering::Acquire), Ordering::Relaxed).is_ok()
+    }
+
+    /// Replaces `current` by `new`, taking over what earlier releases published and publishing what this thread wrote; true
+    /// when it did.
+    #[inline]
+    #[cfg_attr(loom, track_caller)]
+    pub(crate) fn cas_acq_rel(&self, current: u64, new: u64) -> bool {
+        self.0.compare_exchange(current, new, at(Ordering::AcqRel), Ordering::Relaxed).is_ok()
     }
 
     /// Replaces `current` by `new`, publishing what this thread wrote; on failure returns the word found.

@@ -4,11 +4,13 @@
 //! turned into a segment and an offset by one count of leading zeros. Fresh memory is zeroed, and all-zero is a valid,
 //! empty element; where the platform hands out zero pages, elements that were never touched cost nothing.
 //!
-//! A1. The pointer of a segment goes from null to its memory once; the memory stays until the arena is dropped.
+//! A1. The pointer of a segment goes from null to its memory once; the memory stays until the arena is dropped. Pages of
+//!     elements that nobody owns may be given back in between: they stay where they are and read as zero.
 //! A2. An index that was handed out has its segment.
 //! A3. The address of every element fits into [`ADDRESS_BITS`] bits. Where the system gives memory beyond that, which
 //!     none does unless asked, it is given back and counts as no memory.
 
+use super::memory;
 use crate::primitive::{Atomic64, AtomicPtr, MODEL};
 use std::ptr::NonNull;
 
@@ -27,6 +29,9 @@ pub(crate) unsafe trait Element: Sized + Sync {
     /// The all-zero element, for model checkers, whose atomics are not plain memory.
     #[cfg(any(loom, shuttle))]
     fn zero() -> Self;
+    /// Makes the element all-zero, as if its page had been given back.
+    #[cfg(any(loom, shuttle))]
+    fn clear(&self);
     /// The word that links free elements; any thread may overwrite it while the element is free.
     fn link(&self) -> &Atomic64;
 }
@@ -60,6 +65,10 @@ const fn locate(index: usize) -> (usize, usize) {
         let k = (usize::BITS - units.leading_zeros()) as usize;
         (k, index - (FIRST << (k - 1)))
     }
+}
+
+const fn segment_start(segment: usize) -> usize {
+    if segment == 0 { 0 } else { FIRST << (segment - 1) }
 }
 
 const fn segment_len(segment: usize) -> usize {
@@ -110,19 +119,53 @@ impl<T: Element> Arena<T> {
         Ok(())
     }
 
+    /// Makes sure that all elements below `length` have their segments.
+    pub(crate) fn reserve_all(&self, length: u32) -> Result<(), OutOfMemory> {
+        let Some(last) = length.checked_sub(1) else { return Ok(()) };
+        let last = locate(last as usize).0;
+        (0..=last).try_for_each(|segment| self.reserve(segment_start(segment) as u32))
+    }
+
     /// Takes a free element; the caller becomes its owner.
     pub(crate) fn take(&self) -> Option<u32> {
         self.writers.free.pop(self)
     }
 
+    /// Takes all free elements, which stay linked: the first one.
+    pub(crate) fn take_all(&self) -> Option<u32> {
+        self.writers.free.take_all()
+    }
+
+    /// The element that follows in the list of [`Arena::take_all`].
+    pub(crate) fn following(&self, index: u32) -> Option<u32> {
+        decode(self.get(index).link().load_relaxed())
+    }
+
+    /// Counts the last `count` elements, which the caller owns, as never used; false if another was handed out since
+    /// the arena had `len`.
+    pub(crate) fn retract(&self, len: u32, count: u32) -> bool {
+        // Release pairs with `fresh`.
+        self.writers.used.cas_release(u64::from(len), u64::from(len - count)).is_ok()
+    }
+
+    /// Gives the memory of elements back to the system, which makes them all-zero; false where that cannot be done. The
+    /// caller owns them all, and they lie in one segment.
+    pub(crate) fn give_back(&self, first: u32, count: u32) -> bool {
+        let (segment, offset) = locate(first as usize);
+        let inside = offset + count as usize <= segment_len(segment);
+        let Some(memory) = self.segments.get(segment).and_then(|s| NonNull::new(s.load_acquire())) else { return false };
+        // SAFETY: the range is inside the segment, which `memory::allocate` made with this length.
+        inside && unsafe { memory::give_back(memory, segment_len(segment), offset, count as usize) }
+    }
+
     /// Takes an element that was never used; the caller becomes its owner.
     pub(crate) fn fresh(&self) -> Result<u32, OutOfMemory> {
-        // Relaxed: the count only hands out indices. The first `reserve` keeps a failing allocation from using them up;
-        // an index that is lost to a failure in between costs an element, not correctness.
+        // Acquire pairs with `retract`: what happened to the element before. The first `reserve` keeps a failing allocation from
+        // using indices up; one that is lost to a failure in between costs an element, not correctness.
         self.reserve(self.len())?;
         // The free list stores index + 1.
         let index =
-            u32::try_from(self.writers.used.add_relaxed(1)).ok().filter(|&i| i < u32::MAX).ok_or(OutOfMemory)?;
+            u32::try_from(self.writers.used.add_acquire(1)).ok().filter(|&i| i < u32::MAX).ok_or(OutOfMemory)?;
         self.reserve(index)?;
         Ok(index)
     }
@@ -132,7 +175,17 @@ impl<T: Element> Arena<T> {
         self.writers.free.push(self, index);
     }
 
-    /// Elements ever handed out.
+    /// The index of one of this arena's elements. Costs a look at each segment.
+    pub(crate) fn index_of(&self, element: &T) -> Option<u32> {
+        let address = std::ptr::from_ref(element).addr();
+        (0..SEGMENTS).rev().find_map(|segment| {
+            let base = NonNull::new(self.segments[segment].load_acquire())?.addr().get();
+            let offset = address.checked_sub(base)? / size_of::<T>();
+            (offset < segment_len(segment)).then_some((segment_start(segment) + offset) as u32)
+        })
+    }
+
+    /// Elements handed out, but for those that were retracted.
     pub(crate) fn len(&self) -> u32 {
         u32::try_from(self.writers.used.load_relaxed()).unwrap_or(u32::MAX)
     }
@@ -144,24 +197,14 @@ impl<T: Element> Arena<T> {
         (!self.segments.get(segment)?.load_relaxed().is_null()).then(|| self.get(index))
     }
 
-    /// Bytes of all segments.
-    pub(crate) fn bytes(&self) -> usize {
-        let reserved = (0..SEGMENTS).filter(|&s| !self.segments[s].load_relaxed().is_null());
-        reserved.map(|s| segment_len(s) * size_of::<T>()).sum()
-    }
-
     /// Walks the free list; only when no other thread uses the arena.
     pub(crate) fn free_indices(&self) -> Vec<u32> {
-        let mut found = Vec::new();
-        let mut next = Head(self.writers.free.0.load_relaxed()).index();
-        while let Some(index) = next {
-            found.push(index);
-            if found.len() > self.len() as usize {
-                break;
-            }
-            next = decode(self.get(index).link().load_relaxed());
-        }
-        found
+        self.writers.free.indices(self)
+    }
+
+    /// Walks elements that are linked like a free list; stops where it goes in circles.
+    pub(crate) fn linked_from(&self, first: Option<u32>) -> Vec<u32> {
+        std::iter::successors(first, |&index| self.following(index)).take(self.len() as usize + 1).collect()
     }
 }
 
@@ -181,7 +224,7 @@ impl<T: Element> Drop for Arena<T> {
 /// A pop reads the link of an element that another thread may have taken meanwhile; elements are type-stable, so that
 /// is a stale number, and the counter makes the exchange fail.
 #[derive(Debug)]
-struct FreeList(Atomic64);
+pub(crate) struct FreeList(Atomic64);
 
 /// `count << 32 | (index + 1)`, 0 for the end.
 #[derive(Clone, Copy)]
@@ -202,11 +245,12 @@ fn decode(link: u64) -> Option<u32> {
 }
 
 impl FreeList {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Atomic64::new(0))
     }
 
-    fn push<T: Element>(&self, arena: &Arena<T>, index: u32) {
+    /// Puts an element that the caller owns on the list.
+    pub(crate) fn push<T: Element>(&self, arena: &Arena<T>, index: u32) {
         let mut head = self.0.load_relaxed();
         loop {
             // Release: the freeing of an element is a step that a reader of its old use may come to see (`bucket`, B2).
@@ -219,7 +263,30 @@ impl FreeList {
         }
     }
 
-    fn pop<T: Element>(&self, arena: &Arena<T>) -> Option<u32> {
+    /// Whether the list was empty a moment ago.
+    pub(crate) fn is_empty(&self) -> bool {
+        Head(self.0.load_relaxed()).index().is_none()
+    }
+
+    /// Walks the list; only when no other thread uses it.
+    pub(crate) fn indices<T: Element>(&self, arena: &Arena<T>) -> Vec<u32> {
+        arena.linked_from(Head(self.0.load_relaxed()).index())
+    }
+
+    /// Empties the list and returns its first element; the caller owns all of them.
+    pub(crate) fn take_all(&self) -> Option<u32> {
+        loop {
+            // Acquire pairs with `push`, as in `pop`.
+            let head = Head(self.0.load_acquire());
+            let index = head.index()?;
+            if self.0.cas_relaxed(head.0, head.following(0).0) {
+                return Some(index);
+            }
+        }
+    }
+
+    /// Takes an element from the list.
+    pub(crate) fn pop<T: Element>(&self, arena: &Arena<T>) -> Option<u32> {
         loop {
             // Acquire pairs with `push`: the link of the first element, and the end of its last owner's use. The exchange
             // below need not repeat it: the counter makes sure that it finds the word of this very push.
@@ -230,69 +297,6 @@ impl FreeList {
                 return Some(index);
             }
         }
-    }
-}
-
-/// Zeroed, lazily touched memory.
-///
-/// `alloc_zeroed` gets untouched zero pages from the system only for small alignments; for larger ones the standard
-/// library clears the memory by hand, which would make every segment resident at once. So a block is asked for with a
-/// small alignment and some room, and the elements start at the first aligned address after a header that remembers the
-/// block.
-#[cfg(not(any(loom, shuttle)))]
-mod memory {
-    use super::Element;
-    use std::alloc::{Layout, alloc_zeroed, dealloc};
-    use std::ptr::NonNull;
-
-    const HEADER: usize = size_of::<*mut u8>();
-
-    fn layout<T>(len: usize) -> Option<Layout> {
-        let elements = Layout::array::<T>(len).ok()?;
-        let size = elements.size().checked_add(HEADER)?.checked_add(elements.align())?;
-        Layout::from_size_align(size, align_of::<*mut u8>()).ok()
-    }
-
-    pub(super) fn allocate<T: Element>(len: usize) -> Option<NonNull<T>> {
-        // SAFETY: the layout has a header's size at least.
-        let block = NonNull::new(unsafe { alloc_zeroed(layout::<T>(len)?) })?;
-        let unaligned = block.addr().get() + HEADER;
-        let offset = unaligned.next_multiple_of(align_of::<T>()) - block.addr().get();
-        // SAFETY: the layout has room for a header, for the elements, and for aligning them; the header's place is a
-        // pointer's size before an address with at least a pointer's alignment. `Element` says that zeroed memory is a
-        // valid array of T.
-        unsafe {
-            let elements = block.add(offset);
-            elements.cast::<NonNull<u8>>().sub(1).write(block);
-            Some(elements.cast())
-        }
-    }
-
-    /// # Safety
-    /// `memory` came from `allocate` with the same `len` and is not used any more.
-    pub(super) unsafe fn free<T: Element>(memory: NonNull<T>, len: usize) {
-        if let Some(layout) = layout::<T>(len) {
-            // SAFETY: the caller's promise; `allocate` put the block's address before the elements.
-            unsafe { dealloc(memory.cast::<NonNull<u8>>().sub(1).read().as_ptr(), layout) };
-        }
-    }
-}
-
-#[cfg(any(loom, shuttle))]
-mod memory {
-    use super::Element;
-    use std::ptr::NonNull;
-
-    pub(super) fn allocate<T: Element>(len: usize) -> Option<NonNull<T>> {
-        let boxed: Box<[T]> = (0..len).map(|_| T::zero()).collect();
-        NonNull::new(Box::into_raw(boxed).cast())
-    }
-
-    /// # Safety
-    /// `memory` came from `allocate` with the same `len` and is not used any more.
-    pub(super) unsafe fn free<T: Element>(memory: NonNull<T>, len: usize) {
-        // SAFETY: the caller's promise: this is the box of `allocate`.
-        drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(memory.as_ptr(), len)) });
     }
 }
 

@@ -14,13 +14,17 @@
 //! ```
 //!
 //! B1. Only the holder of LOCK changes cells, control words, and the state of linked slots from visible to anything.
-//! B2. An entry of a chain sits in one cell until it is unlinked. The exceptions, a split that moves it to another
+//! B2. An entry of a chain sits in one cell until it is unlinked. The exceptions, a split or a merge that moves it to another
 //!     chain and a move from an overflow bucket into a hole, go in this order: write the copy, change the control word
-//!     (depth or version), clear the original. A bucket that a chain loses is used for something else only after the control
+//!     (depth or version), clear the original. An entry that moves to another slot is found by its old cell until the new
+//!     content is there, and the control word changes before the old slot becomes something else. A bucket that a chain loses is used for something else only after the control
 //!     word changed. Each step is a release and a reader loads everything with acquire; so a reader
 //!     that misses the entry because it read the new place too early and the old one too late sees another control word
 //!     afterwards than before, and looks again.
-//! B3. `depth` says how many bits of the hash (beyond [`INITIAL_DEPTH`]) all entries of the chain share.
+//! B3. `depth` says how many bits of the hash (beyond [`INITIAL_DEPTH`]) all entries of the chain share. Buckets beyond the
+//!     table's length are no chains: their depth is 0, which no hash that leads to them has. Those that were one stay locked
+//!     until they are given back to the system, as all-zero memory, or become chains again; their version goes on from where
+//!     any lookup may have seen it.
 //! B4. A cell in use holds the address of a slot of the table's arena, which stays a slot as long as the table lives.
 
 use super::arena::{ADDRESS_BITS, Element};
@@ -36,8 +40,11 @@ pub(crate) const INITIAL_DEPTH: u32 = if MODEL { 0 } else { 4 };
 const LOCK: u64 = 1;
 const DEPTH_SHIFT: u32 = 1;
 const DEPTH_MASK: u64 = 0x3f << DEPTH_SHIFT;
-const VERSION_ONE: u64 = 1 << 7;
-const VERSION_MASK: u64 = 0x1ff_ffff << 7;
+const VERSION_SHIFT: u32 = 7;
+const VERSION_ONE: u64 = 1 << VERSION_SHIFT;
+const VERSION_MASK: u64 = 0x1ff_ffff << VERSION_SHIFT;
+/// The largest version.
+pub(crate) const MAX_VERSION: u64 = VERSION_MASK >> VERSION_SHIFT;
 const OVERFLOW_SHIFT: u32 = 32;
 
 /// One cache line of cells.
@@ -53,6 +60,13 @@ unsafe impl Element for Bucket {
     #[cfg(any(loom, shuttle))]
     fn zero() -> Self {
         Self { control: Atomic64::new(0), cells: std::array::from_fn(|_| AtomicPtr::null()) }
+    }
+
+    #[cfg(any(loom, shuttle))]
+    fn clear(&self) {
+        // As strong as what the system does to give pages back.
+        self.control.overwrite_release(0);
+        self.cells.iter().for_each(|cell| cell.store_relaxed(std::ptr::null_mut()));
     }
 
     /// The control word links free overflow buckets: a reader that still looks at one finds no overflow in its upper
@@ -82,6 +96,11 @@ impl Control {
     #[inline]
     pub(crate) const fn same_chain(self, later: Self) -> bool {
         (self.0 ^ later.0) & !LOCK == 0
+    }
+
+    /// The version as a number.
+    pub(crate) const fn version(self) -> u64 {
+        (self.0 & VERSION_MASK) >> VERSION_SHIFT
     }
 
     const fn bump(self) -> Self {
@@ -156,6 +175,22 @@ impl Cell {
     }
 }
 
+/// How a thread waits for a lock bit.
+#[derive(Debug, Default)]
+pub(crate) struct Spins(u32);
+
+impl Spins {
+    /// Waits a little, and now and then lets other threads run.
+    pub(crate) fn wait(&mut self) {
+        self.0 = self.0.wrapping_add(1);
+        if MODEL || self.0.is_multiple_of(32) {
+            yield_now();
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+}
+
 impl Bucket {
     /// A reader's look at the control word.
     #[inline]
@@ -193,9 +228,17 @@ impl Bucket {
         self.control.overwrite_release(control.0);
     }
 
-    /// Prepares a bucket that only the caller can reach: locked, without entries.
-    pub(crate) fn prepare_locked(&self, depth: u32) {
-        self.control.store_relaxed(Control(LOCK).with_depth(depth).0);
+    /// Makes a chain of a bucket that is none, which the caller has locked or left locked, and filled; its version is beyond
+    /// `floor`.
+    pub(crate) fn begin_chain(&self, depth: u32, floor: u64) {
+        let now = self.control_locked();
+        let version = now.version().max(floor) << VERSION_SHIFT;
+        self.set_control(Control(now.0 & !VERSION_MASK | version & VERSION_MASK).with_depth(depth));
+    }
+
+    /// Ends a chain whose entries are elsewhere: no hash belongs here any more (B2). The bucket stays locked.
+    pub(crate) fn end_chain(&self) {
+        self.set_control(self.control_locked().with_depth(INITIAL_DEPTH));
     }
 
     /// Prepares an overflow bucket that only the caller can reach.
@@ -213,17 +256,12 @@ impl Bucket {
 
     /// Waits for LOCK. Holders do a bounded amount of work and never run a user's code.
     pub(crate) fn lock(&self) -> Control {
-        let mut spins = 0_u32;
+        let mut spins = Spins::default();
         loop {
             if let Some(control) = self.try_lock() {
                 return control;
             }
-            spins += 1;
-            if MODEL || spins.is_multiple_of(32) {
-                yield_now();
-            } else {
-                std::hint::spin_loop();
-            }
+            spins.wait();
         }
     }
 

@@ -482,3 +482,206 @@ fn lookup_beside_the_reuse_of_a_bucket() {
         check(&clock);
     });
 }
+
+/// Moves the entry of a key to a fresh slot, if nobody holds it, and parks the old one.
+fn relocate(clock: &Clock, n: u64) -> bool {
+    let table = clock.core().table(0).unwrap();
+    let from = (0..table.slots.len()).find(|&index| {
+        let slot = table.slots.get(index);
+        slot.state.peek().is_visible() && clock.core().mixer.key(slot.key()) == key(n)
+    });
+    let Some(from) = from else { return false };
+    let slot = table.slots.get(from);
+    let word = slot.state.peek();
+    let target = table.slots.fresh().unwrap();
+    let moved = word.is_visible() && word.references() == 0 && table.relocate(slot, word, target);
+    if moved {
+        slot.state.park();
+        slot.state.reset();
+        table.slots.give(from);
+    } else {
+        table.slots.give(target);
+    }
+    moved
+}
+
+/// An entry that moves to another slot is found at every instant, and the slot that it left serves another entry.
+#[test]
+fn lookup_beside_a_move_to_another_slot() {
+    for reused in [false, true] {
+        model(3, move || {
+            let clock = clock(100);
+            drop(insert(&clock, 1));
+            let other = clock.clone();
+            let mover = thread::spawn(move || {
+                relocate(&other, 1);
+                if reused {
+                    drop(insert(&other, 2));
+                }
+            });
+            assert!(get(&clock, 1).is_some());
+            mover.join().unwrap();
+            assert!(get(&clock, 1).is_some());
+            check(&clock);
+        });
+    }
+}
+
+/// Two lookups and a mover: whoever comes first admits the entry to its new slot.
+#[test]
+fn two_lookups_beside_a_move_to_another_slot() {
+    model(2, || {
+        let clock = clock(100);
+        drop(insert(&clock, 1));
+        let (mover, looker) = (clock.clone(), clock.clone());
+        let mover = thread::spawn(move || relocate(&mover, 1));
+        let looker = thread::spawn(move || assert!(get(&looker, 1).is_some()));
+        assert!(get(&clock, 1).is_some());
+        mover.join().unwrap();
+        looker.join().unwrap();
+        check(&clock);
+    });
+}
+
+/// What held the entry before it moved happens before its value is dropped afterwards.
+#[test]
+fn a_release_before_a_move_and_an_erase_after_it() {
+    model(3, || {
+        let clock = clock(100);
+        let pin = insert(&clock, 1).unwrap();
+        let other = clock.clone();
+        let holder = thread::spawn(move || {
+            assert_eq!(read(&pin), 1);
+            drop(pin);
+        });
+        let mover = thread::spawn(move || relocate(&other, 1));
+        clock.erase(key(1));
+        holder.join().unwrap();
+        mover.join().unwrap();
+        check(&clock);
+        assert_eq!(clock.core().budget.usage(), 0);
+    });
+}
+
+#[test]
+fn evict_beside_a_move_to_another_slot() {
+    model(2, || {
+        let clock = clock(100);
+        drop(insert(&clock, 1));
+        let other = clock.clone();
+        let evictor = thread::spawn(move || sweep(&other));
+        relocate(&clock, 1);
+        evictor.join().unwrap();
+        sweep(&clock);
+        check(&clock);
+        assert_eq!(clock.core().budget.usage(), 0);
+    });
+}
+
+/// A lookup that found the entry moved is late: the entry has moved once more, and its first new slot serves another.
+#[test]
+fn lookup_beside_two_moves() {
+    model(2, || {
+        let clock = clock(100);
+        drop(insert(&clock, 1));
+        let other = clock.clone();
+        let mover = thread::spawn(move || {
+            relocate(&other, 1);
+            relocate(&other, 1);
+        });
+        assert!(get(&clock, 1).is_some());
+        mover.join().unwrap();
+        check(&clock);
+    });
+}
+
+/// Shrinking: entries that are there all the time are found all the time, whether the merge moves them or not.
+#[test]
+fn lookups_beside_a_merge() {
+    for looked_up in 0..2 {
+        model(3, move || {
+            let (clock, keys) = three_buckets();
+            let other = clock.clone();
+            let looker = thread::spawn(move || assert!(get(&other, keys[looked_up]).is_some()));
+            merge(&clock);
+            looker.join().unwrap();
+            assert!(keys.into_iter().all(|n| get(&clock, n).is_some()));
+            check(&clock);
+        });
+    }
+}
+
+/// As above, and the bucket becomes a chain again.
+#[test]
+fn lookups_beside_a_merge_and_a_split() {
+    for looked_up in 0..2 {
+        model(2, move || {
+            let (clock, keys) = three_buckets();
+            let other = clock.clone();
+            let looker = thread::spawn(move || assert!(get(&other, keys[looked_up]).is_some()));
+            merge(&clock);
+            let table = clock.core().table(0).unwrap();
+            assert!(table.reshape(|| table.split().unwrap()));
+            looker.join().unwrap();
+            assert!(keys.into_iter().all(|n| get(&clock, n).is_some()));
+            check(&clock);
+        });
+    }
+}
+
+#[test]
+fn an_insert_and_an_erase_beside_a_merge() {
+    model(2, || {
+        let (clock, keys) = three_buckets();
+        let other = clock.clone();
+        let writer = thread::spawn(move || {
+            assert!(other.erase(key(keys[1])));
+            drop(insert(&other, keys[1]));
+        });
+        merge(&clock);
+        writer.join().unwrap();
+        assert!(keys.into_iter().all(|n| get(&clock, n).is_some()));
+        check(&clock);
+    });
+}
+
+/// A table of three buckets with an entry in 0 and one in 2, which a merge brings together.
+fn three_buckets() -> (LoomArc<Clock>, [u64; 2]) {
+    let clock = clock(100);
+    let keys = [key_with_low_bits(&clock, 0b00), key_with_low_bits(&clock, 0b10)];
+    let third = key_with_low_bits(&clock, 0b01);
+    for n in keys.into_iter().chain([third]) {
+        drop(insert(&clock, n));
+    }
+    assert_eq!(clock.core().table(0).unwrap().extent_now().length(), 3);
+    (clock, keys)
+}
+
+fn merge(clock: &Clock) {
+    let table = clock.core().table(0).unwrap();
+    let mut merged = false;
+    // Another thread may be reshaping at this moment.
+    table.reshape(|| merged = table.merge().is_ok());
+    assert!(merged || table.extent_now().length() != 3);
+}
+
+/// A walk meets an entry once, wherever it is.
+#[test]
+fn a_walk_beside_moves() {
+    model(3, || {
+        let clock = clock(100);
+        drop(insert(&clock, 1));
+        let other = clock.clone();
+        let mover = thread::spawn(move || {
+            let table = other.core().table(0).unwrap();
+            table.while_nobody_walks(|| {
+                relocate(&other, 1);
+            });
+        });
+        let mut seen = 0;
+        clock.for_each(&mut |_| seen += 1);
+        assert_eq!(seen, 1);
+        mover.join().unwrap();
+        check(&clock);
+    });
+}

@@ -13,7 +13,10 @@
 
 mod arena;
 mod bucket;
+mod memory;
 mod policy;
+mod pool;
+mod reshape;
 mod slot;
 mod standalone;
 mod state;
@@ -247,12 +250,19 @@ impl Core {
         }
     }
 
-    /// Slots became the caller's to free during a lookup or a walk.
+    /// Frees a slot of `table` that became the caller's to free during a lookup, a walk or an erase (S2).
     #[cold]
-    fn gone(&self, slot: &Slot) {
-        // SAFETY: the core is alive during a call of the cache, so the state cannot be closed meanwhile; the caller owns
-        // the slot (S2).
-        unsafe { Self::free_owned(NonNull::from(self), NonNull::from(slot), false) };
+    fn gone(&self, table: &Table, slot: &Slot) {
+        // The core is alive during a call of the cache, so the slot can go to the free list.
+        slot.state.own();
+        let charge = slot.meta().charge();
+        // SAFETY: the caller owns the slot of an entry that was published (S2).
+        let value = unsafe { slot.take_value() };
+        self.budget.refund(self.cost(charge));
+        slot.state.reset();
+        table.slots.give_slot(slot);
+        // Last, because it is the user's code (W1).
+        drop(value);
     }
 }
 
@@ -370,7 +380,7 @@ impl Engine for Clock {
         let core = self.core();
         let key = core.mixer.hash(key);
         let Some(table) = core.table(core.shard_of(key)) else { return Found::Miss };
-        match table.lookup(key, |slot| core.gone(slot)) {
+        match table.lookup(key, |slot| core.gone(table, slot)) {
             Lookup::Hit(slot) => Found::Hit(self.pin(slot)),
             Lookup::Miss => Found::Miss,
             Lookup::Saturated => Found::Saturated,
@@ -392,7 +402,7 @@ impl Engine for Clock {
         // The resident entry wins, before anything is evicted for a value that will be dropped.
         let mut saturated = false;
         if let Some(table) = core.table(shard) {
-            match table.lookup(key, |slot| core.gone(slot)) {
+            match table.lookup(key, |slot| core.gone(table, slot)) {
                 Lookup::Hit(resident) => return Insertion::Resident(self.pin(resident), value),
                 Lookup::Saturated => saturated = true,
                 Lookup::Miss => {}
@@ -433,9 +443,10 @@ impl Engine for Clock {
     fn erase(&self, key: CacheKey) -> bool {
         let core = self.core();
         let key = core.mixer.hash(key);
-        let Some(erased) = core.table(core.shard_of(key)).and_then(|table| table.erase(key)) else { return false };
+        let Some(table) = core.table(core.shard_of(key)) else { return false };
+        let Some(erased) = table.erase(key) else { return false };
         if erased.ours {
-            core.gone(erased.slot);
+            core.gone(table, erased.slot);
         }
         true
     }
@@ -452,6 +463,7 @@ impl Engine for Clock {
     fn for_each(&self, visit: &mut dyn FnMut(EntryInfo)) {
         let core = self.core();
         for table in core.tables() {
+            let _walk = table.walk();
             for index in 0..table.slots.len() {
                 let Some(slot) = table.slots.try_get(index) else { continue };
                 if !slot.state.peek().is_visible() {
@@ -470,12 +482,12 @@ impl Engine for Clock {
                         };
                         // Given back first, so that a panicking visitor leaves nothing behind.
                         if slot.state.undo_acquire() {
-                            core.gone(slot);
+                            core.gone(table, slot);
                         }
                         visit(entry);
                     }
-                    Acquired::Gone { ours: true } => core.gone(slot),
-                    Acquired::Gone { ours: false } | Acquired::Saturated => {}
+                    Acquired::Gone { ours: true } => core.gone(table, slot),
+                    Acquired::Gone { ours: false } | Acquired::Moved(_) | Acquired::Saturated => {}
                 }
             }
         }
@@ -485,6 +497,7 @@ impl Engine for Clock {
         let core = self.core();
         let mut census = Census::default();
         for table in core.tables() {
+            let _walk = table.walk();
             for index in 0..table.slots.len() {
                 let Some(slot) = table.slots.try_get(index) else { continue };
                 let word = slot.state.peek();

@@ -8,7 +8,8 @@
 //! L1. `key`, `value` and `meta` are written only by the owner of the slot (see `state`), before it is published.
 //! L2. A holder of a reference reads what was published with the entry.
 //! L3. `value` of a published entry points to a value of the type that `meta` names, made by `Value::new`, until the
-//!     owner takes it; it is taken once.
+//!     owner takes it; it is taken once. An entry that moves to another slot takes its value with it: the slot that it leaves
+//!     never gives it out again.
 //!
 //! 40 bytes: with its share of the buckets and of the allocator, an entry costs what `docs/clock.md` says.
 
@@ -95,6 +96,24 @@ impl Slot {
         self.key[1].store_relaxed(key.1);
         self.value.store_relaxed(value.into_raw().as_ptr());
         self.meta.store_relaxed(meta.0);
+    }
+
+    /// Takes over what another slot holds, for its owner, while the chain that links `other` is locked (L1).
+    pub(crate) fn copy_from(&self, other: &Self) {
+        let key = other.key();
+        self.key[0].store_relaxed(key.0);
+        self.key[1].store_relaxed(key.1);
+        self.value.store_relaxed(other.value());
+        self.meta.store_relaxed(other.meta().0);
+    }
+
+    #[cfg(any(loom, shuttle))]
+    pub(crate) fn clear(&self) {
+        self.state.clear();
+        self.key[0].store_relaxed(0);
+        self.key[1].store_relaxed(0);
+        self.value.store_relaxed(std::ptr::null_mut());
+        self.meta.store_relaxed(0);
     }
 
     /// The key; only meaningful to a holder, an owner, or under the lock of the chain that links the slot.

@@ -3,22 +3,25 @@
 //! One 64-bit word answers a hit with one atomic add and a release with another. Its layout:
 //!
 //! ```text
-//!  63    62     61      60      59        58       57 .. 48      47 .. 24         23 .. 0
-//! +----+-----+--------+-------+---------+---------+------------+----------------+----------------+
-//! | -  |  -  | CLOSED | OWNED | LINKED  | ENTRY   |  policy    | release count  | acquire count  |
-//! +----+-----+--------+-------+---------+---------+------------+----------------+----------------+
+//!  63    62      61      60      59        58       57 .. 48      47 .. 24         23 .. 0
+//! +----+-------+--------+-------+---------+---------+------------+----------------+----------------+
+//! | -  | ASIDE | CLOSED | OWNED | LINKED  | ENTRY   |  policy    | release count  | acquire count  |
+//! +----+-------+--------+-------+---------+---------+------------+----------------+----------------+
 //! ```
 //!
 //! References = acquire count - release count. Without references the two are equal, and their common value is the
 //! number of uses that the clock hand has not yet taken away (see `policy`).
 //!
-//! | state | ENTRY | LINKED | OWNED | meaning | who may touch the other fields |
-//! |---|---|---|---|---|---|
-//! | empty | 0 | 0 | 0 | free; the rest is arbitrary | whoever took it from the free list |
-//! | visible | 1 | 1 | 0 | reachable by lookups | holders of a reference, read only |
-//! | erased | 1 | 0 | 0 | unlinked but referenced, or just left by its last holder | the holders; then the last one |
-//! | owned | 1 | 0 | 1 | taken out by an evictor | that evictor |
-//! | reclaimable | 0 | 0 | 1 | value dropped by a last holder | the next writer that claims it |
+//! | state | ENTRY | LINKED | OWNED | ASIDE | meaning | who may touch the other fields |
+//! |---|---|---|---|---|---|---|
+//! | empty | 0 | 0 | 0 | 0 | free; the rest is arbitrary | whoever took it from the free list |
+//! | visible | 1 | 1 | 0 | 0 | reachable by lookups | holders of a reference, read only |
+//! | erased | 1 | 0 | 0 | 0 | unlinked but referenced, or just left by its last holder | the holders; then the last one |
+//! | owned | 1 | 0 | 1 | 0 | taken out by an evictor | that evictor |
+//! | reclaimable | 0 | 0 | 1 | 0 | value dropped by a last holder | the next writer that claims it |
+//! | parked | 0 | 0 | 0 | 1 | free, and to be given back to the system | the thread that reshapes the table |
+//! | moved | 1 | 1 | 1 | 0 | the entry is in the slot whose index is in bits 24 to 55 | the thread that moved it |
+//! | incoming | 1 | 0 | 1 | 1 | an entry is on its way into this slot | the thread that moves it |
 //!
 //! ```text
 //!            publish                  claim (no references)            reset
@@ -27,19 +30,31 @@
 //!                           | unlink                                              | collect
 //!                           v          last reference goes                        |
 //!                        erased ------------------------------> (owner) ---> reclaimable
+//!                                                                  |
+//!                                                                  +-------> owned, as above, within a call of the cache
 //! ```
 //!
-//! S1. An acquire on an empty, owned or reclaimable slot takes no reference and is not undone: the word is overwritten
-//!     by whoever owns the slot.
+//! An entry without references can move to another slot, with the chain's lock held:
+//!
+//! ```text
+//!   old slot:  visible --- forward ---> moved -----------------------> parked
+//!   new slot:  incoming -------------------- admit ---> visible
+//! ```
+//!
+//! S1. An acquire on a slot in another state than visible or erased takes no reference and is not undone: the word is
+//!     overwritten by whoever owns the slot.
 //! S2. The operation after which a word is first *erased with zero references* owns the slot: exactly one operation sees
 //!     that in its own pre-image (an `unlink` of an unreferenced entry, a release, or the undo of a lookup). A later
 //!     acquire finds zero references in its pre-image and, by S1, does not undo.
-//! S3. An owner by S2 ends with one atomic swap to *reclaimable* and touches nothing of the cache afterwards, unless
-//!     CLOSED is in the pre-image of that swap.
+//! S3. An owner by S2 that is a holder ends with one atomic swap to *reclaimable* and touches nothing of the cache afterwards,
+//!     unless CLOSED is in the pre-image of that swap. An owner within a call of the cache, which keeps it alive, swaps to *owned*.
 //! S4. CLOSED is set once, when the cache is dropped. A release that finds it in its own pre-image and was last frees
 //!     the value and then gives up its share in the table's memory.
 //! S5. Counts cannot overflow: an acquire that finds [`Word::MAX_REFERENCES`] references, or a count near the end of
 //!     its field, is undone and reported as saturated.
+//! S6. `forward` is the instant of a move: before it, the old slot answers lookups; from it on, the new one. A lookup that
+//!     finds *moved* admits the entry to its new slot itself if the mover has not done so yet, so it waits for nobody. The old
+//!     slot becomes something else only after the chain's cell and version tell of the move.
 
 use crate::primitive::Atomic64;
 
@@ -53,7 +68,13 @@ const ENTRY: u64 = 1 << 58;
 const LINKED: u64 = 1 << 59;
 const OWNED: u64 = 1 << 60;
 const CLOSED: u64 = 1 << 61;
-const KIND: u64 = ENTRY | LINKED | OWNED;
+const ASIDE: u64 = 1 << 62;
+const KIND: u64 = ENTRY | LINKED | OWNED | ASIDE;
+const PARKED: u64 = ASIDE;
+const MOVED: u64 = ENTRY | LINKED | OWNED;
+const INCOMING: u64 = ENTRY | OWNED | ASIDE;
+/// Where a moved word has the index of the other slot: above the count that lookups go on adding to.
+const TARGET_SHIFT: u32 = COUNT_BITS;
 
 /// An acquire count with one of these bits sends the acquire to its slow path, which lowers both counts.
 const HIGH_ACQUIRES: u64 = 0b11 << (COUNT_BITS - 2);
@@ -102,6 +123,10 @@ impl Word {
         self.0 & KIND == 0
     }
 
+    pub(crate) const fn is_parked(self) -> bool {
+        self.0 & KIND == PARKED
+    }
+
     pub(crate) const fn is_closed(self) -> bool {
         self.0 & CLOSED != 0
     }
@@ -139,6 +164,9 @@ impl std::fmt::Debug for Word {
             OWNED => "reclaimable",
             k if k == ENTRY | LINKED => "visible",
             k if k == ENTRY | OWNED => "owned",
+            PARKED => "parked",
+            MOVED => "moved",
+            INCOMING => "incoming",
             _ => "invalid",
         };
         let closed = if self.is_closed() { ", closed" } else { "" };
@@ -157,6 +185,8 @@ pub(crate) enum Acquired {
         /// This call owns the slot and must drop its value.
         ours: bool,
     },
+    /// The entry is in the slot with this index now; no reference is held.
+    Moved(u32),
     /// Too many references (S5); none is held.
     Saturated,
 }
@@ -216,6 +246,9 @@ impl State {
             }
             self.rebase();
             return Acquired::Reference;
+        }
+        if before.0 & KIND == MOVED {
+            return Acquired::Moved((before.0 >> TARGET_SHIFT) as u32);
         }
         // S1: nothing to undo in a slot without an entry, nor in an erased one that already has its owner.
         let ours = before.is_erased() && before.references() > 0 && self.undo_acquire();
@@ -323,24 +356,30 @@ impl State {
     /// holds the lock of the entry's chain.
     #[inline]
     pub(crate) fn unlink(&self) -> bool {
-        // Relaxed: an owner acquires in `leave_reclaimable`, before it drops the value.
+        // Relaxed: an owner acquires in `own`, before it drops the value.
         let before = Word(self.0.and_relaxed(!LINKED));
         debug_assert!(before.is_visible());
         before.references() == 0
     }
 
-    /// owned -> empty, by the owner, before the slot goes to the free list.
+    /// erased without references -> owned, by its owner by S2 during a call of the cache.
+    #[inline]
+    pub(crate) fn own(&self) {
+        // Acquire: as in `take_over`, for the owner that `unlink` made.
+        self.0.swap_acquire(ENTRY | OWNED);
+    }
+
+    /// owned or parked -> empty, by the owner, before the slot goes to the free list.
     #[inline]
     pub(crate) fn reset(&self) {
-        // Relaxed: the free list publishes the slot to its next user, and a stray acquire reads nothing (S1).
-        self.0.overwrite_relaxed(0);
+        // Release: as in `park`, whose word this one hides.
+        self.0.overwrite_release(0);
     }
 
     /// The last step of an owner by S2. True when the cache was dropped meanwhile (S3).
     #[inline]
     pub(crate) fn leave_reclaimable(&self) -> bool {
-        // Release pairs with `collect`, which hands the slot to its next user. Acquire: as in `take_over`, for the owner
-        // that `unlink` made; the value is dropped after this.
+        // Release pairs with `collect`, which hands the slot to its next user. Acquire pairs with `close`.
         Word(self.0.swap_acq_rel(OWNED)).is_closed()
     }
 
@@ -349,6 +388,48 @@ impl State {
     pub(crate) fn collect(&self, seen: Word) -> bool {
         // Acquire pairs with `leave_reclaimable`.
         seen.is_reclaimable() && self.0.cas_acquire(seen.0, 0)
+    }
+
+    /// empty -> incoming, by the owner: an unreferenced visible entry will move here.
+    #[inline]
+    pub(crate) fn expect(&self, entry: Word) {
+        // Relaxed: `forward` publishes it.
+        self.0.overwrite_relaxed(INCOMING | entry.0 & POLICY_MASK | entry.uses() * RELEASE_ONE);
+    }
+
+    /// visible without references -> moved to `target`, which expects it (S6). One attempt; the caller holds the lock of the
+    /// entry's chain.
+    #[inline]
+    pub(crate) fn forward(&self, seen: Word, target: u32) -> bool {
+        debug_assert!(seen.is_visible() && seen.references() == 0);
+        // Release pairs with `acquire`: the target is filled. Acquire: as in `take_over`; `admit` hands it on.
+        self.0.cas_acq_rel(seen.0, MOVED | u64::from(target) << TARGET_SHIFT)
+    }
+
+    /// incoming -> visible, by the thread that moves the entry or any that found it moved; nothing in other states.
+    pub(crate) fn admit(&self) {
+        let mut word = self.0.load_relaxed();
+        while word & KIND == INCOMING {
+            let uses = word >> COUNT_BITS & COUNT_MASK;
+            // Release pairs with the `acquire` of lookups that come by the cell, and passes on what `forward` acquired.
+            match self.0.cas_release(word, word & (CLOSED | POLICY_MASK) | ENTRY | LINKED | uses * (ACQUIRE_ONE + RELEASE_ONE)) {
+                Ok(_) => return,
+                Err(found) => word = found,
+            }
+        }
+    }
+
+    /// Anything that the caller owns -> parked.
+    #[inline]
+    pub(crate) fn park(&self) {
+        // Release: a lookup that finds the slot like this sees the chain's new version (S6).
+        self.0.overwrite_release(PARKED);
+    }
+
+    #[cfg(any(loom, shuttle))]
+    pub(crate) fn clear(&self) {
+        // As strong as what the system does to give pages back.
+        self.0.overwrite_release(0);
     }
 
     /// Marks the slot of a dropped cache (S4) and returns what it was. The caller owns every entry without references,

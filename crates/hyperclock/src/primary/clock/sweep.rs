@@ -2,7 +2,8 @@
 //!
 //! Each step takes four slots by one atomic add on the hand, so sweepers never contend for a slot except after a lap.
 //! Slots lie in memory in the order of the hand. A sweep ends when enough was freed, when it made
-//! [`LAPS`] laps, or, if told so, when it saw too many slots that yield nothing for what it freed (the effort cap).
+//! [`LAPS`] laps or one that changed nothing, or, if told so, when it saw too many pinned entries for what it freed (the effort
+//! cap).
 //!
 //! W1. A value is dropped after its chain was unlocked and its slot given back, so a destructor may use the cache, and
 //!     one that panics leaves it whole.
@@ -16,8 +17,6 @@ use crate::kind::ErasedValue;
 const STEP: u64 = 4;
 /// Laps after which every unreferenced entry that nobody used meanwhile is gone: its uses, and the eviction.
 const LAPS: u64 = MAX_USES + 1;
-/// Vacant slots that count as much effort as a pinned one.
-const VACANT_FOR_PINNED: u64 = 8;
 /// Slots that a search for reclaimable ones looks at.
 const COLLECT_SLOTS: u64 = 64;
 
@@ -39,8 +38,6 @@ pub(crate) struct Goal {
     pub(crate) evicted: u64,
     /// Slots seen that hold something that cannot be evicted.
     pub(crate) pinned: u64,
-    /// Slots seen that hold nothing.
-    pub(crate) vacant: u64,
     /// Entries aged, or just changed by another thread: another pass may do more.
     pub(crate) aged: u64,
     /// Stop when this many pinned slots were seen for each entry freed, plus one.
@@ -49,7 +46,7 @@ pub(crate) struct Goal {
 
 impl Goal {
     pub(crate) fn new(wanted: u64, effort_cap: u64) -> Self {
-        Self { wanted, freed: 0, evicted: 0, pinned: 0, vacant: 0, aged: 0, effort_cap }
+        Self { wanted, freed: 0, evicted: 0, pinned: 0, aged: 0, effort_cap }
     }
 
     /// Enough was freed.
@@ -57,11 +54,14 @@ impl Goal {
         self.freed >= self.wanted
     }
 
-    /// Too many held slots were met for what was freed, or too many vacant ones for the entries between them.
+    /// Too many held slots were met for what was freed.
     pub(crate) fn is_hopeless(&self) -> bool {
-        let entries = self.evicted + self.aged;
         self.pinned >= (self.evicted + 1).saturating_mul(self.effort_cap)
-            || self.vacant / VACANT_FOR_PINNED >= (entries + 1).saturating_mul(self.effort_cap)
+    }
+
+    /// Goes up with everything that brings the goal nearer.
+    fn progress(&self) -> u64 {
+        self.evicted + self.aged
     }
 }
 
@@ -70,9 +70,13 @@ impl Table {
     /// eviction frees; `sink` gets each entry, outside every lock.
     pub(crate) fn sweep(&self, goal: &mut Goal, cost: impl Fn(Meta) -> u64, mut sink: impl FnMut(Evicted)) {
         let slots = u64::from(self.slots.len());
-        let mut steps = (slots * LAPS).div_ceil(STEP);
-        while steps > 0 && !goal.is_met() && !goal.is_hopeless() {
-            steps -= 1;
+        let lap = slots.div_ceil(STEP);
+        let evicted_before = goal.evicted;
+        let mut progress = goal.progress();
+        for step in 1..=lap * LAPS {
+            if goal.is_met() || goal.is_hopeless() {
+                break;
+            }
             // Relaxed: the hand only spreads the sweepers.
             let from = self.counters.hand.add_relaxed(STEP);
             for ticket in from..from.wrapping_add(STEP) {
@@ -82,6 +86,14 @@ impl Table {
                     sink(evicted);
                 }
             }
+            if step.is_multiple_of(lap) && std::mem::replace(&mut progress, goal.progress()) == goal.progress() {
+                // A lap for nothing: the next one would be the same.
+                break;
+            }
+        }
+        // Not in between: an entry that moves from before the hand to behind it escapes.
+        for _ in evicted_before..goal.evicted {
+            self.shrink(self.entries());
         }
     }
 
@@ -95,8 +107,7 @@ impl Table {
             }
             return None;
         }
-        if word.is_empty() {
-            goal.vacant += 1;
+        if word.is_empty() || word.is_parked() {
             return None;
         }
         // Also erased entries that are still held.
@@ -126,24 +137,35 @@ impl Table {
         }
     }
 
-    /// A slot for a new entry, owned by the caller: a free one, one left by a last holder, or a fresh one.
+    /// A slot for a new entry, owned by the caller: a free one, one left by a last holder, one that was put aside, or a fresh
+    /// one.
     pub(crate) fn take_slot(&self) -> Option<u32> {
-        if let Some(index) = self.slots.take() {
+        if let Some(index) = self.slots.take().or_else(|| self.collect_slot()) {
             return Some(index);
         }
-        if self.counters.reclaimable.load_relaxed() > 0 {
-            let slots = u64::from(self.slots.len());
-            let from = self.counters.hand.add_relaxed(COLLECT_SLOTS);
-            for ticket in from..from.wrapping_add(COLLECT_SLOTS.min(slots)) {
-                let index = (ticket % slots) as u32;
-                let Some(slot) = self.slots.try_get(index) else { continue };
-                let word = slot.state.peek();
-                if slot.state.collect(word) {
-                    self.counters.reclaimable.sub_relaxed(1);
-                    return Some(index);
-                }
-            }
+        if self.slots.has_reserve()
+            && self.reshape(|| self.slots.refill())
+            && let Some(index) = self.slots.take()
+        {
+            return Some(index);
         }
         self.slots.fresh().ok()
+    }
+
+    /// A slot left by a last holder, if there is one among the next few.
+    pub(super) fn collect_slot(&self) -> Option<u32> {
+        if self.counters.reclaimable.load_relaxed() == 0 {
+            return None;
+        }
+        let slots = u64::from(self.slots.len());
+        let from = self.counters.hand.add_relaxed(COLLECT_SLOTS);
+        (from..from.wrapping_add(COLLECT_SLOTS.min(slots))).map(|ticket| (ticket % slots) as u32).find(|&index| {
+            let slot = self.slots.try_get(index);
+            let collected = slot.is_some_and(|slot| slot.state.collect(slot.state.peek()));
+            if collected {
+                self.counters.reclaimable.sub_relaxed(1);
+            }
+            collected
+        })
     }
 }

@@ -1,58 +1,45 @@
 //! One shard of the clock table: a linear-hashing index of buckets over an arena of slots.
 //!
-//! The index grows by splitting one chain at a time, so no operation ever moves more than one chain, and slots never
-//! move at all: a handle points to its slot for ever. With `len` buckets, 2^s the largest power of two in `len` and `h`
+//! The index grows by splitting one chain at a time and shrinks by merging two (see `reshape`), so no operation ever moves more
+//! than a few chains; an entry stays in its slot while it is referenced. With `len` buckets, 2^s the largest power of two in `len` and `h`
 //! the hash, an entry belongs to bucket `h mod 2^(s+1)` if that bucket exists, else to `h mod 2^s` (Litwin's linear
 //! hashing).
 //!
 //! T1. A visible entry is in exactly one cell of the chain that its hash belongs to (two during a move, see `bucket`).
-//! T2. A slot is in at most one of: a chain, the free list, the hands of one owner, the state *reclaimable*.
+//! T2. A slot is in at most one of: a chain, a list of the pool, the hands of one owner, the states *reclaimable* and *parked*.
 //! T3. A lookup misses only if the entry was in no chain at some instant of the lookup: it reads the control word before
 //!     and after, and looks again if the chain was rearranged in between. It never waits: what makes it look again is a
 //!     completed step of another thread on this one chain.
-//! T4. The length grows before the depth of the chain that was split, so that who sees the depth sees the new bucket.
+//! T4. The length grows before the depth of the chain that was split, so that who sees the depth sees the new bucket; when it
+//!     shrinks, the merged chain has all entries and its lower depth before, and the other says that it is no chain after.
 //!
 //! Cost: a hit reads one bucket line, one slot, and does one atomic add. An insert locks one chain (one atomic or, one
 //! atomic and), and splits at most two chains.
 
-use super::arena::{Arena, Element, OutOfMemory};
-use super::bucket::{Bucket, CELLS, Cell, Control, INITIAL_DEPTH, Tag};
+use super::arena::{Arena, OutOfMemory};
+use super::bucket::{Bucket, CELLS, Cell, Control, INITIAL_DEPTH, Spins, Tag};
+use super::pool::Pool;
+use super::reshape::Reshaping;
 use super::slot::Slot;
 use super::state::{Acquired, Word};
 use crate::key::HashedKey;
-use crate::primitive::{Atomic64, MODEL};
+use crate::primitive::Atomic64;
 use std::ptr::NonNull;
 
-/// Entries per bucket, in quarters, beyond which the index grows. A chain that waits for its split has up to twice the
-/// entries of one that was split, so the mean must leave room.
-const ENTRIES_PER_BUCKET_QUARTERS: u64 = if MODEL { 5 } else { 17 };
-/// Splits that one insert makes at most.
-const SPLITS_PER_INSERT: u32 = 2;
 /// Buckets that a lookup follows before it starts again: a chain is never that long, so a reader that counts so many
 /// strayed into a chain that reused a bucket under its eyes.
 const LONGEST_CHAIN: u32 = 1 << 16;
-
-// SAFETY: all fields of a slot are atomic words and pointers, for which zero is a value, and need no drop.
-unsafe impl Element for Slot {
-    #[cfg(any(loom, shuttle))]
-    fn zero() -> Self {
-        Slot::empty()
-    }
-
-    fn link(&self) -> &Atomic64 {
-        Slot::link(self)
-    }
-}
 
 /// See the module documentation.
 #[derive(Debug)]
 pub(crate) struct Table {
     /// [`Extent`].
-    extent: Atomic64,
-    buckets: Arena<Bucket>,
-    overflow: Arena<Bucket>,
-    pub(super) slots: Arena<Slot>,
+    pub(super) extent: Atomic64,
+    pub(super) buckets: Arena<Bucket>,
+    pub(super) overflow: Arena<Bucket>,
+    pub(super) slots: Pool,
     pub(super) counters: Counters,
+    pub(super) reshaping: Reshaping,
 }
 
 /// Words that inserts, evictions and erases write.
@@ -65,8 +52,6 @@ pub(super) struct Counters {
     pub(super) hand: Atomic64,
     /// Slots left behind by last holders of erased entries.
     pub(super) reclaimable: Atomic64,
-    /// Taken by the thread that splits a chain.
-    growing: Atomic64,
 }
 
 /// What a lookup found.
@@ -94,9 +79,9 @@ pub(crate) enum Linked<'t> {
 }
 
 /// A locked chain; unlocked when dropped.
-struct Chain<'t> {
-    table: &'t Table,
-    head: &'t Bucket,
+pub(super) struct Chain<'t> {
+    pub(super) table: &'t Table,
+    pub(super) head: &'t Bucket,
 }
 
 impl Drop for Chain<'_> {
@@ -107,9 +92,9 @@ impl Drop for Chain<'_> {
 
 /// A cell of a locked chain: its bucket and position.
 #[derive(Clone, Copy)]
-struct Place<'t> {
-    bucket: &'t Bucket,
-    position: usize,
+pub(super) struct Place<'t> {
+    pub(super) bucket: &'t Bucket,
+    pub(super) position: usize,
 }
 
 /// The bucket of `hash` among those whose entries share `depth` bits.
@@ -120,10 +105,10 @@ const fn home_at(hash: u64, depth: u32) -> u32 {
 
 /// The number of buckets, with what a lookup would otherwise compute from it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Extent(u64);
+pub(super) struct Extent(pub(super) u64);
 
 impl Extent {
-    const fn new(length: u32) -> Self {
+    pub(super) const fn new(length: u32) -> Self {
         Self((length.ilog2() as u64) << u32::BITS | length as u64)
     }
 
@@ -133,7 +118,7 @@ impl Extent {
 
     /// Bits of the hash that place an entry in a chain that was not split in this round.
     #[inline]
-    const fn depth(self) -> u32 {
+    pub(super) const fn depth(self) -> u32 {
         (self.0 >> u32::BITS) as u32
     }
 
@@ -152,13 +137,13 @@ impl Table {
             extent: Atomic64::new(Extent::new(1 << INITIAL_DEPTH).0),
             buckets: Arena::new(),
             overflow: Arena::new(),
-            slots: Arena::new(),
+            slots: Pool::new(),
             counters: Counters {
                 entries: Atomic64::new(0),
                 hand: Atomic64::new(0),
                 reclaimable: Atomic64::new(0),
-                growing: Atomic64::new(0),
             },
+            reshaping: Reshaping::new(1 << INITIAL_DEPTH),
         };
         table.buckets.reserve((1 << INITIAL_DEPTH) - 1)?;
         Ok(table)
@@ -169,9 +154,10 @@ impl Table {
         self.counters.entries.load_relaxed()
     }
 
-    /// Bytes of buckets and slots.
+    /// Bytes of buckets and slots that were used and not given back. What was reserved but never touched takes no memory.
     pub(crate) fn bytes(&self) -> usize {
-        size_of::<Self>() + self.buckets.bytes() + self.overflow.bytes() + self.slots.bytes()
+        let buckets = self.used_buckets() + self.overflow.len() as usize;
+        size_of::<Self>() + buckets * size_of::<Bucket>() + self.slots.bytes()
     }
 
     #[inline]
@@ -183,7 +169,7 @@ impl Table {
     /// The slot that a cell names.
     #[inline]
     #[expect(clippy::unused_self, reason = "it bounds the lifetime")]
-    fn slot(&self, cell: NonNull<Slot>) -> &Slot {
+    pub(super) fn slot(&self, cell: NonNull<Slot>) -> &Slot {
         // SAFETY: B4; the table lives as long as the reference.
         unsafe { cell.as_ref() }
     }
@@ -263,8 +249,14 @@ impl Table {
         let tag = Tag::of(key.0);
         for position in 0..CELLS {
             let Some(slot) = bucket.cell(position).slot_tagged(tag) else { continue };
-            let slot = self.slot(slot);
-            match slot.state.acquire() {
+            let mut slot = self.slot(slot);
+            let mut acquired = slot.state.acquire();
+            while let Acquired::Moved(target) = acquired {
+                slot = self.slots.get(target);
+                slot.state.admit();
+                acquired = slot.state.acquire();
+            }
+            match acquired {
                 Acquired::Reference if slot.key() == key => return Some(Lookup::Hit(slot)),
                 // Another entry by now, or one with the same tag.
                 Acquired::Reference => {
@@ -279,28 +271,32 @@ impl Table {
                 }
                 // Without a reference the key may change under our eyes; if it does, this is a miss that was one.
                 Acquired::Saturated if slot.key() == key => return Some(Lookup::Saturated),
-                Acquired::Saturated => {}
+                Acquired::Saturated | Acquired::Moved(_) => {}
             }
         }
         None
     }
 
     /// Locks the chain of `hash`.
-    fn lock_chain(&self, hash: u64) -> Chain<'_> {
+    pub(super) fn lock_chain(&self, hash: u64) -> Chain<'_> {
+        let mut spins = Spins::default();
         loop {
+            // Read again each time: the bucket of a chain that was merged stays locked.
             let index = self.extent().home(hash);
             let head = self.buckets.get(index);
-            let control = head.lock();
-            let chain = Chain { table: self, head };
-            // The chain may have been split after we read the length.
-            if home_at(hash, control.depth()) == index {
-                return chain;
+            if let Some(control) = head.try_lock() {
+                let chain = Chain { table: self, head };
+                // The chain may have been split after we read the length.
+                if home_at(hash, control.depth()) == index {
+                    return chain;
+                }
             }
+            spins.wait();
         }
     }
 
     /// Locks the chain of `hash` unless another thread has it.
-    fn try_lock_chain(&self, hash: u64) -> Option<Chain<'_>> {
+    pub(super) fn try_lock_chain(&self, hash: u64) -> Option<Chain<'_>> {
         let index = self.extent().home(hash);
         let head = self.buckets.get(index);
         let control = head.try_lock()?;
@@ -316,7 +312,7 @@ impl Table {
             if let Some((_, resident)) = chain.find(key) {
                 return match resident.state.acquire() {
                     Acquired::Reference => Linked::Resident(resident),
-                    Acquired::Gone { .. } | Acquired::Saturated => Linked::Saturated,
+                    Acquired::Gone { .. } | Acquired::Moved(_) | Acquired::Saturated => Linked::Saturated,
                 };
             }
             let Ok(place) = chain.vacant() else { return Linked::OutOfMemory };
@@ -338,6 +334,7 @@ impl Table {
         chain.remove(place);
         drop(chain);
         self.counters.entries.sub_relaxed(1);
+        self.shrink(self.entries());
         Some(Erased { slot, ours })
     }
 
@@ -355,60 +352,6 @@ impl Table {
         self.counters.entries.sub_relaxed(1);
         true
     }
-
-    /// Splits chains while there are too many entries for the index, at most two of them.
-    fn grow(&self, entries: u64) {
-        for _ in 0..SPLITS_PER_INSERT {
-            let length = Extent(self.extent.load_relaxed()).length();
-            if entries * 4 <= u64::from(length) * ENTRIES_PER_BUCKET_QUARTERS || length == u32::MAX {
-                return;
-            }
-            // One thread splits at a time; the others leave it to later inserts. Acquire pairs with the store below.
-            if !self.counters.growing.cas_acquire(0, 1) {
-                return;
-            }
-            let split = self.split();
-            self.counters.growing.store_release(0);
-            if split.is_err() {
-                return;
-            }
-        }
-    }
-
-    /// Splits the next chain. Called by one thread at a time.
-    fn split(&self) -> Result<(), OutOfMemory> {
-        let extent = Extent(self.extent.load_relaxed());
-        let (new_index, depth) = (extent.length(), extent.depth());
-        self.buckets.reserve(new_index)?;
-        let old_index = new_index - (1 << depth);
-        let old = self.buckets.get(old_index);
-        old.lock();
-        let old = Chain { table: self, head: old };
-        let new = self.buckets.get(new_index);
-        new.prepare_locked(depth + 1);
-        let new = Chain { table: self, head: new };
-        let moving = |slot: NonNull<Slot>| self.slot(slot).key().0 >> depth & 1 == 1;
-        for place in old.places() {
-            let cell = place.cell();
-            if cell.slot().is_some_and(moving) {
-                let Ok(vacant) = new.vacant() else {
-                    new.abandon();
-                    return Err(OutOfMemory);
-                };
-                vacant.bucket.set_cell(vacant.position, cell);
-            }
-        }
-        // Release: with the length, the filled bucket (T4).
-        self.extent.store_release(Extent::new(new_index + 1).0);
-        old.head.set_control(old.head.control_locked().with_depth(depth + 1));
-        for place in old.places() {
-            if place.cell().slot().is_some_and(moving) {
-                place.bucket.set_cell(place.position, Cell::EMPTY);
-            }
-        }
-        old.compact();
-        Ok(())
-    }
 }
 
 /// An entry that `erase` unlinked.
@@ -421,7 +364,7 @@ pub(crate) struct Erased<'t> {
 }
 
 impl Place<'_> {
-    fn cell(self) -> Cell {
+    pub(super) fn cell(self) -> Cell {
         self.bucket.cell_locked(self.position)
     }
 }
@@ -435,7 +378,7 @@ impl<'t> Chain<'t> {
         })
     }
 
-    fn places(&self) -> impl Iterator<Item = Place<'t>> + use<'t> {
+    pub(super) fn places(&self) -> impl Iterator<Item = Place<'t>> + use<'t> {
         self.buckets().flat_map(|bucket| (0..CELLS).map(move |position| Place { bucket, position }))
     }
 
@@ -447,12 +390,12 @@ impl<'t> Chain<'t> {
         })
     }
 
-    fn find_slot(&self, slot: &Slot) -> Option<Place<'t>> {
+    pub(super) fn find_slot(&self, slot: &Slot) -> Option<Place<'t>> {
         self.places().find(|place| place.cell().slot() == Some(NonNull::from(slot)))
     }
 
     /// An empty cell, in a new overflow bucket if there is none.
-    fn vacant(&self) -> Result<Place<'t>, OutOfMemory> {
+    pub(super) fn vacant(&self) -> Result<Place<'t>, OutOfMemory> {
         if let Some(place) = self.places().find(|place| place.cell() == Cell::EMPTY) {
             return Ok(place);
         }
@@ -472,7 +415,7 @@ impl<'t> Chain<'t> {
     }
 
     /// Moves entries from the first overflow bucket into holes of the others, and gives it back when it is empty.
-    fn compact(&self) {
+    pub(super) fn compact(&self) {
         while let Some(index) = self.head.control_locked().overflow() {
             let bucket = self.table.overflow.get(index);
             let holes = self.places().filter(|p| !std::ptr::eq(p.bucket, bucket) && p.cell() == Cell::EMPTY);
@@ -503,7 +446,7 @@ impl<'t> Chain<'t> {
     }
 
     /// Empties a chain that nobody else can reach, and gives its overflow buckets back.
-    fn abandon(&self) {
+    pub(super) fn abandon(&self) {
         for place in self.places() {
             place.bucket.set_cell(place.position, Cell::EMPTY);
         }

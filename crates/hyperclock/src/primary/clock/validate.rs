@@ -46,7 +46,7 @@ fn validate_table(core: &Core, shard: usize, table: &Table) -> Result<u64, Strin
     let (mut linked, overflow_in_use) = linked_slots(table)?;
     let mut keys = HashSet::new();
     let mut bytes = 0;
-    let (mut visible, mut reclaimable, mut free) = (0_u64, 0_u64, 0_usize);
+    let (mut visible, mut reclaimable, mut free, mut parked) = (0_u64, 0_u64, 0_usize, 0_usize);
     for index in 0..table.slots.len() {
         let Some(slot) = table.slots.try_get(index) else { continue };
         let word = slot.state.peek();
@@ -73,6 +73,8 @@ fn validate_table(core: &Core, shard: usize, table: &Table) -> Result<u64, Strin
                 return Err(format!("slot {index} is erased and unreferenced, but was not freed"));
             }
             bytes += entry_bytes(core, slot);
+        } else if table.slots.is_parked(index) {
+            parked += 1;
         } else if word.is_reclaimable() {
             reclaimable += 1;
         } else if word.is_empty() {
@@ -89,6 +91,9 @@ fn validate_table(core: &Core, shard: usize, table: &Table) -> Result<u64, Strin
     }
     if reclaimable != table.counters.reclaimable.load_relaxed() {
         return Err(format!("{reclaimable} slots are reclaimable, {:?} are counted", table.counters.reclaimable));
+    }
+    if table.slots.count_parked()? != parked {
+        return Err(format!("{parked} slots are parked, but their chunks count others"));
     }
     let listed = table.slots.free_indices();
     let distinct: HashSet<_> = listed.iter().collect();
