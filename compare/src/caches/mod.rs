@@ -2,7 +2,7 @@
 //!
 //! # The table
 //!
-//! [`caches!`] at the end of this file has a line for each cache; nothing else knows which there are. A new one is a type with one
+//! The `caches!` macro at the end of this file has a line for each cache; nothing else knows which there are. A new one is a type with one
 //! parameter, the value, that implements `hyperclock_bench`'s traits, and a line.
 //!
 //! # What all have in common
