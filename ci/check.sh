@@ -16,6 +16,7 @@ esac
 echo "== format"
 cargo fmt --all --check
 cargo fmt --manifest-path fuzz/Cargo.toml --check
+cargo fmt --manifest-path compare/Cargo.toml --check
 
 echo "== lints"
 cargo clippy --workspace --all-targets --locked -- -D warnings

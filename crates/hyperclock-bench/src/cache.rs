@@ -10,6 +10,9 @@ use hyperclock::CacheKey;
 
 use crate::block::Block;
 
+/// What an entry is charged beside its value, where the cache's own memory is charged: what hyperclock charges.
+pub const METADATA: usize = 64;
+
 /// What a cache is built from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheSettings {
@@ -19,10 +22,20 @@ pub struct CacheSettings {
     pub entries: usize,
     /// Bytes of each value.
     pub value_bytes: usize,
-    /// Whether entries are charged for the cache's own memory, where the cache can do that.
+    /// Whether entries are charged for the cache's own memory: [`METADATA`] bytes each, whatever the cache, so that all
+    /// caches of a capacity hold as many.
     pub charge_metadata: bool,
+    /// Whether room for the entries may be made in advance: not where the cost of an empty cache is measured.
+    pub presize: bool,
     /// Seed of the cache's hash, where it can be set.
     pub seed: u64,
+}
+
+impl CacheSettings {
+    /// What an entry is charged beside its value.
+    pub fn metadata_charge(&self) -> usize {
+        if self.charge_metadata { METADATA } else { 0 }
+    }
 }
 
 /// A cache that can be filled and read.
@@ -69,6 +82,6 @@ pub trait Cache: ReadCache {
         drop(self.insert(key, block));
     }
 
-    /// Removes a key; false if it was not there.
-    fn erase(&self, key: CacheKey) -> bool;
+    /// Removes a key. Not every cache tells whether it was there, and one that had to find out would look it up twice.
+    fn erase(&self, key: CacheKey);
 }

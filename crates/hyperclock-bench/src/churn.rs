@@ -5,8 +5,12 @@
 //! inserts it on a miss, so that about half of them miss; then latencies are those of the lookups alone, beside threads that
 //! evict.
 //!
+//! Before figures are taken the cache is turned over once, by as many operations for every cache: by then what the fill left
+//! is gone, and the hit ratio is the policy's own.
+//!
 //! Making the value is part of the operation, as loading it would be, but not of a latency.
 
+use std::fmt;
 use std::hint::black_box;
 
 use hyperclock::CacheKey;
@@ -18,10 +22,7 @@ use crate::draws::{key_of, shuffled};
 use crate::memory::resident_bytes;
 use crate::random::Random;
 use crate::report::{PlanSettings, Report};
-use crate::runner::{Plan, Probe, Tally, Workload, measure};
-
-/// What an entry is charged beside its value, where that is charged.
-const METADATA: usize = 64;
+use crate::runner::{Figures, Length, Plan, Probe, Tally, Turn, Workload, measure, pass};
 
 /// The stream that orders the fill.
 const FILLING: u64 = u64::MAX;
@@ -113,40 +114,84 @@ impl<C: Cache> Workload<C> for LookupsAndInserts {
 impl Churn {
     /// Fills a cache and measures it.
     pub fn run<C: Cache>(&self) -> Report<Settings> {
-        let metadata = if self.charge_metadata { METADATA } else { 0 };
+        self.fill::<C>().measure(&self.plan)
+    }
+
+    /// Fills a cache and turns it over.
+    pub fn fill<C: Cache>(&self) -> Filled<C> {
         let entries = self.entries as usize;
-        let settings = CacheSettings {
-            capacity: entries.saturating_mul(self.value_bytes.saturating_add(metadata)),
+        let mut settings = CacheSettings {
+            capacity: 0,
             entries,
             value_bytes: self.value_bytes,
             charge_metadata: self.charge_metadata,
+            presize: true,
             seed: self.plan.seed,
         };
+        settings.capacity = entries.saturating_mul(self.value_bytes.saturating_add(settings.metadata_charge()));
         let mut cache = C::build(&settings);
         for &rank in &shuffled(self.entries, &mut Random::stream(self.plan.seed, FILLING)) {
             let key = key_of(u64::from(rank));
             cache.fill(key, C::Block::new(key, self.value_bytes));
         }
-        cache.settle();
-        let figures = if self.lookups {
-            let workload = LookupsAndInserts { keys: u64::from(self.entries) * 2, value_bytes: self.value_bytes };
-            measure(&cache, &workload, &self.plan)
+        // Half of the lookups insert.
+        let turnover = u64::from(self.entries) * if self.lookups { 2 } else { 1 };
+        let length = Length::Operations(turnover.div_ceil(u64::from(self.plan.threads)));
+        let plan = Plan { length, ..self.plan };
+        if self.lookups {
+            pass(&cache, &self.lookups_and_inserts(), &plan, Turn::WarmUp);
         } else {
-            measure(&cache, &Inserts { value_bytes: self.value_bytes }, &self.plan)
+            pass(&cache, &self.inserts(), &plan, Turn::WarmUp);
+        }
+        cache.settle();
+        Filled { churn: *self, cache, capacity: settings.capacity }
+    }
+
+    fn inserts(&self) -> Inserts {
+        Inserts { value_bytes: self.value_bytes }
+    }
+
+    fn lookups_and_inserts(&self) -> LookupsAndInserts {
+        LookupsAndInserts { keys: u64::from(self.entries) * 2, value_bytes: self.value_bytes }
+    }
+}
+
+/// A cache that was filled and turned over, which can be measured several times.
+pub struct Filled<C> {
+    churn: Churn,
+    cache: C,
+    capacity: usize,
+}
+
+impl<C> fmt::Debug for Filled<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Filled").field("churn", &self.churn).finish_non_exhaustive()
+    }
+}
+
+impl<C: Cache> Filled<C> {
+    /// Measures it. Each plan on one cache needs a seed of its own, because a seed's new keys are new only once; the seed of
+    /// the fill may be used once more.
+    pub fn measure(&self, plan: &Plan) -> Report<Settings> {
+        let churn = &self.churn;
+        let figures: Figures = if churn.lookups {
+            measure(&self.cache, &churn.lookups_and_inserts(), plan)
+        } else {
+            measure(&self.cache, &churn.inserts(), plan)
         };
         Report {
             workload: "churn",
             figures,
-            entries: cache.entries(),
+            entries: self.cache.entries(),
             rss_bytes: resident_bytes(),
             rss_bytes_per_entry: None,
             settings: Settings {
-                plan: (&self.plan).into(),
-                entries: self.entries,
-                value_bytes: self.value_bytes,
-                lookups: self.lookups,
-                charge_metadata: self.charge_metadata,
-                capacity_bytes: settings.capacity,
+                plan: plan.into(),
+                entries: churn.entries,
+                value_bytes: churn.value_bytes,
+                lookups: churn.lookups,
+                charge_metadata: churn.charge_metadata,
+                capacity_bytes: self.capacity,
             },
         }
     }

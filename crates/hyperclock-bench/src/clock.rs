@@ -54,7 +54,7 @@ impl<V: Block> Cache for HyperClock<V> {
     }
 
     #[inline]
-    fn erase(&self, key: CacheKey) -> bool {
-        self.blocks.erase(&key)
+    fn erase(&self, key: CacheKey) {
+        self.blocks.erase(&key);
     }
 }

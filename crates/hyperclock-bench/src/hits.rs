@@ -2,26 +2,26 @@
 //!
 //! The cache is filled with all keys, in shuffled order, so that popular entries are not neighbours in memory; its capacity is
 //! twice what they need, so that a cache that divides its capacity among shards evicts nothing. Then keys are drawn by their
-//! popularity. The value is not read, unless asked for: its cache line is the same cost for every cache.
+//! popularity. The value is not read, unless asked for. That is to the good of a cache that counts references beside its
+//! index and not beside the value, as an `Arc` does: the value's first cache line is then never touched. Reading the values
+//! takes this away.
 //!
 //! The memory of the process before and after the fill gives what an entry costs beside its value. Everything that the
 //! benchmark itself needs, the drawn ranks and the order of the fill, is allocated before.
 
+use std::fmt;
 use std::hint::black_box;
 
 use serde::Serialize;
 
 use crate::block::Block;
-use crate::cache::{CacheSettings, ReadCache};
+use crate::cache::{CacheSettings, METADATA, ReadCache};
 use crate::draws::{Draws, key_of, shuffled};
 use crate::memory::resident_bytes;
 use crate::random::Random;
 use crate::report::{PlanSettings, Report};
 use crate::runner::{Plan, Probe, Tally, Workload, measure};
 use crate::zipf::Distribution;
-
-/// What an entry may be charged beside its value.
-const METADATA: usize = 64;
 
 /// The stream that draws ranks and shuffles the fill; threads take those from 0.
 const DRAWING: u64 = u64::MAX;
@@ -86,6 +86,11 @@ impl<C: ReadCache> Workload<C> for Lookups {
 impl Hits {
     /// Fills a cache and measures it.
     pub fn run<C: ReadCache>(&self) -> Report<Settings> {
+        self.fill::<C>().measure(&self.plan)
+    }
+
+    /// Fills a cache.
+    pub fn fill<C: ReadCache>(&self) -> Filled<C> {
         let mut random = Random::stream(self.plan.seed, DRAWING);
         let lookups =
             Lookups { draws: Draws::new(self.distribution, self.entries, &mut random), read_values: self.read_values };
@@ -96,6 +101,7 @@ impl Hits {
             entries,
             value_bytes: self.value_bytes,
             charge_metadata: true,
+            presize: true,
             seed: self.plan.seed,
         };
 
@@ -108,24 +114,63 @@ impl Hits {
         cache.settle();
         let after = resident_bytes();
         let resident = cache.entries();
-
-        let figures = measure(&cache, &lookups, &self.plan);
-        Report {
-            workload: "hits",
-            figures,
-            entries: resident,
-            rss_bytes: resident_bytes(),
+        Filled {
+            hits: *self,
+            cache,
+            lookups,
+            capacity: settings.capacity,
+            resident,
             rss_bytes_per_entry: before
                 .zip(after)
                 .filter(|_| resident > 0)
                 .map(|(before, after)| (after as f64 - before as f64) / resident as f64 - self.value_bytes as f64),
+        }
+    }
+}
+
+/// A filled cache, which can be measured several times: lookups change nothing but what a policy remembers of them.
+pub struct Filled<C> {
+    hits: Hits,
+    cache: C,
+    lookups: Lookups,
+    capacity: usize,
+    resident: u64,
+    rss_bytes_per_entry: Option<f64>,
+}
+
+impl<C> fmt::Debug for Filled<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Filled").field("hits", &self.hits).field("resident", &self.resident).finish_non_exhaustive()
+    }
+}
+
+impl<C: ReadCache> Filled<C> {
+    /// Memory of the process that the fill cost for each entry beyond its value's bytes; `None` where the system does not tell.
+    pub fn rss_bytes_per_entry(&self) -> Option<f64> {
+        self.rss_bytes_per_entry
+    }
+
+    /// Entries that the fill left in the cache.
+    pub fn entries(&self) -> u64 {
+        self.resident
+    }
+
+    /// Measures it.
+    pub fn measure(&self, plan: &Plan) -> Report<Settings> {
+        let figures = measure(&self.cache, &self.lookups, plan);
+        Report {
+            workload: "hits",
+            figures,
+            entries: self.resident,
+            rss_bytes: resident_bytes(),
+            rss_bytes_per_entry: self.rss_bytes_per_entry,
             settings: Settings {
-                plan: (&self.plan).into(),
-                entries: self.entries,
-                value_bytes: self.value_bytes,
-                distribution: self.distribution.to_string(),
-                read_values: self.read_values,
-                capacity_bytes: settings.capacity,
+                plan: plan.into(),
+                entries: self.hits.entries,
+                value_bytes: self.hits.value_bytes,
+                distribution: self.hits.distribution.to_string(),
+                read_values: self.hits.read_values,
+                capacity_bytes: self.capacity,
             },
         }
     }

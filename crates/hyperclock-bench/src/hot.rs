@@ -80,6 +80,7 @@ impl Hot {
             entries,
             value_bytes: self.value_bytes,
             charge_metadata: true,
+            presize: true,
             seed: self.plan.seed,
         };
         let mut cache = C::build(&settings);

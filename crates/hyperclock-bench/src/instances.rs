@@ -10,7 +10,8 @@ use serde::Serialize;
 use crate::cache::{CacheSettings, ReadCache};
 use crate::memory::resident_bytes;
 
-/// Bytes of a block in engines; caches that size their tables beforehand do it for such blocks.
+/// Bytes of a block in engines; caches that must know their entries beforehand are told of such blocks. Those that need not
+/// know make no room in advance.
 const BLOCK: usize = 4 << 10;
 
 /// The benchmark.
@@ -74,6 +75,7 @@ impl Instances {
             entries: capacity / BLOCK,
             value_bytes: BLOCK,
             charge_metadata: true,
+            presize: false,
             seed: u64::from(seed),
         };
         // What is made once for a process and kept is not an instance's.

@@ -4,9 +4,11 @@
 //! The one called zipfian draws a power of two first, each up to the number of keys alike, and then a key below it: half of
 //! all lookups are for some thousandth of the keys.
 //!
-//! Each pattern has a cache of its own, which a pass without figures fills; a value of the workload's size is made on each
-//! miss, as part of the operation. A latency is that of the lookup, with the insert where it missed.
+//! Each pattern has a cache of its own, which so many operations without figures fill: as many for every cache, because a slow
+//! one would be measured half empty after a given time. A value of the workload's size is made on each miss, as part of the
+//! operation. A latency is that of the lookup, with the insert where it missed.
 
+use std::fmt;
 use std::hint::black_box;
 
 use serde::Serialize;
@@ -17,7 +19,7 @@ use crate::draws::key_of;
 use crate::memory::resident_bytes;
 use crate::random::Random;
 use crate::report::PlanSettings;
-use crate::runner::{Figures, Plan, Probe, Tally, Turn, Workload, measure, pass};
+use crate::runner::{Figures, Length, Plan, Probe, Tally, Turn, Workload, measure, pass};
 
 /// How keys are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -42,6 +44,9 @@ impl Pattern {
 /// All runs, in order: the pattern, and the data set's size in cache sizes.
 pub const RUNS: [(Pattern, f64); 4] =
     [(Pattern::Zipfian, 1.0), (Pattern::Zipfian, 3.0), (Pattern::Uniform, 1.0), (Pattern::Uniform, 3.0)];
+
+/// Operations that fill a cache, for each entry that fits: 98 % of the keys are drawn at least once where all fit.
+const FILLING: u64 = 4;
 
 /// The benchmark.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -159,6 +164,11 @@ impl Kudu {
 
     /// Runs one pattern on a new cache; also returns the memory of the process at its end.
     pub fn run_one<C: Cache>(&self, pattern: Pattern, ratio: f64) -> (Run, Option<u64>) {
+        (self.fill::<C>(pattern, ratio).measure(&self.plan), resident_bytes())
+    }
+
+    /// Fills a new cache by one pattern.
+    pub fn fill<C: Cache>(&self, pattern: Pattern, ratio: f64) -> Filled<C> {
         let fitting = self.cache_bytes / self.value_bytes.max(1);
         #[expect(clippy::cast_sign_loss, reason = "sizes and ratios are not negative")]
         let keys = ((fitting as f64 * ratio) as u64).max(1);
@@ -168,12 +178,35 @@ impl Kudu {
             entries: fitting,
             value_bytes: self.value_bytes,
             charge_metadata: self.charge_metadata,
+            presize: true,
             seed: self.plan.seed,
         });
-        pass(&cache, &queries, &self.plan, Turn::WarmUp);
+        let operations = (fitting as u64).saturating_mul(FILLING).div_ceil(u64::from(self.plan.threads));
+        pass(&cache, &queries, &Plan { length: Length::Operations(operations), ..self.plan }, Turn::WarmUp);
         cache.settle();
-        let figures = measure(&cache, &queries, &self.plan);
-        (Run { pattern, ratio, figures }, resident_bytes())
+        Filled { cache, queries, ratio }
+    }
+}
+
+/// A filled cache, which can be measured several times.
+pub struct Filled<C> {
+    cache: C,
+    queries: Queries,
+    ratio: f64,
+}
+
+impl<C> fmt::Debug for Filled<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Queries { pattern, keys, .. } = self.queries;
+        f.debug_struct("Filled").field("pattern", &pattern).field("keys", &keys).finish_non_exhaustive()
+    }
+}
+
+impl<C: Cache> Filled<C> {
+    /// Measures it.
+    pub fn measure(&self, plan: &Plan) -> Run {
+        let figures = measure(&self.cache, &self.queries, plan);
+        Run { pattern: self.queries.pattern, ratio: self.ratio, figures }
     }
 }
 

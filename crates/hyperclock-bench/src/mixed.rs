@@ -261,6 +261,7 @@ impl Mixed {
             entries: self.cache_bytes / self.value_bytes.max(1),
             value_bytes: self.value_bytes,
             charge_metadata: self.charge_metadata,
+            presize: true,
             seed: self.plan.seed,
         });
         if self.populate {
@@ -343,6 +344,7 @@ mod tests {
             entries: 1,
             value_bytes: 1000,
             charge_metadata: true,
+            presize: true,
             seed: 0,
         });
         let most: Vec<_> = (0..8).map(|stream| mix.thread(&cache, stream, Random::new(0)).pinned_most).collect();

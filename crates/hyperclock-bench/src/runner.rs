@@ -2,7 +2,9 @@
 //!
 //! The rate comes from a pass that looks at no clock but at its beginning and end. Latencies come from a second pass that
 //! times one operation in 64: two calls of the clock cost as much as a hit, and in every operation they would measure
-//! themselves. A latency holds the cost of one pair of clock calls, some 20 to 40 ns.
+//! themselves. A latency holds the cost of one pair of clock calls, some 20 to 40 ns. Which of 64 is timed is drawn anew for each
+//! batch: a cache that does its maintenance every so many operations, and moka does it every 64, would else have it in every
+//! latency or in none.
 //!
 //! Threads start together behind a barrier, each with a stream of random numbers of its own. A pass ends after so many
 //! operations of each thread, or after so long: then a flag is raised that threads look at between batches of 64, and the
@@ -19,7 +21,7 @@ use serde::Serialize;
 use crate::latency::Latencies;
 use crate::random::Random;
 
-/// One operation in so many is timed; also how many run between two looks at the flag.
+/// One operation in so many is timed, at a place that is drawn; also how many run between two looks at the flag.
 pub const BATCH: u64 = 64;
 
 /// When a pass ends.
@@ -191,8 +193,9 @@ pub fn pass<C: Sync, W: Workload<C>>(cache: &C, workload: &W, plan: &Plan, turn:
                 let (begin, stop) = (&begin, &stop);
                 scope.spawn(move || {
                     let mut state = workload.thread(cache, stream, Random::stream(plan.seed, stream));
+                    let places = (turn == Turn::Timed).then(|| Random::stream(!plan.seed, stream));
                     begin.wait();
-                    repeat(cache, workload, plan.length, turn == Turn::Timed, stop, &mut state)
+                    repeat(cache, workload, plan.length, places, stop, &mut state)
                 })
             })
             .collect();
@@ -235,12 +238,12 @@ struct ThreadReport {
     latencies: Latencies,
 }
 
-/// The loop.
+/// The loop. `places` draws which operation of a batch is timed; without it none is.
 fn repeat<C, W: Workload<C>>(
     cache: &C,
     workload: &W,
     length: Length,
-    timed: bool,
+    mut places: Option<Random>,
     stop: &AtomicBool,
     state: &mut W::Thread,
 ) -> ThreadReport {
@@ -255,9 +258,13 @@ fn repeat<C, W: Workload<C>>(
     while operations < most && !stop.load(Ordering::Relaxed) {
         let batch = BATCH.min(most - operations);
         let mut untimed = batch;
-        if timed {
+        if let Some(random) = &mut places {
+            let before = random.below(batch);
+            untimed -= before + 1;
+            for _ in 0..before {
+                workload.step(cache, state, &mut tally, Untimed);
+            }
             workload.step(cache, state, &mut tally, &mut latencies);
-            untimed -= 1;
         }
         for _ in 0..untimed {
             workload.step(cache, state, &mut tally, Untimed);

@@ -45,7 +45,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: u16,
 
-    /// Seconds of each pass: one for the rate, one for the latencies, and for `kudu` one before them.
+    /// Seconds of each pass: one for the rate, one for the latencies.
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = parse_seconds)]
     pub(crate) duration: Duration,
 
@@ -165,8 +165,8 @@ impl From<PercentageArgs> for Percentages {
 
 /// Measure Kudu's patterns: few popular keys or all alike, over data as large as the cache and three times as large.
 ///
-/// Each operation looks a key up and inserts it on a miss. Each of the four patterns has a cache of its own, which a pass
-/// without figures fills.
+/// Each operation looks a key up and inserts it on a miss. Each of the four patterns has a cache of its own, which operations
+/// without figures fill, four for each entry that fits.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  hyperclock bench kudu --threads 16 --duration 1")]
 pub(crate) struct KuduArgs {
