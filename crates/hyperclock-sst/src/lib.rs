@@ -57,6 +57,9 @@ mod table;
 mod version;
 pub mod writer;
 
+/// The cache, for users who need no other version of it than this crate's.
+pub use hyperclock;
+
 pub use cached::PinnedSlice;
 pub use checksum::ChecksumType;
 pub use compression::CompressionType;

@@ -144,9 +144,7 @@ impl Session {
 
     /// An iterator, positioned nowhere.
     pub(crate) fn rows(&self, family: &Family, fill_cache: bool) -> Result<DbIter<'_>> {
-        let mut read = ReadOptions::default();
-        read.fill_cache = fill_cache;
-        Ok(self.db.iter(family.id, &read)?)
+        Ok(self.db.iter(family.id, &ReadOptions::new().fill_cache(fill_cache))?)
     }
 
     /// Everything that was read since the tables were opened.
