@@ -48,6 +48,13 @@ pub enum Error {
         /// The file that vanished last.
         vanished: PathBuf,
     },
+    /// A file that another one names does not exist: it is lost, because nothing replaces it.
+    Missing {
+        /// The file.
+        file: PathBuf,
+        /// The file that names it, unchanged.
+        named_by: PathBuf,
+    },
     /// The caller asked for something that cannot be.
     InvalidArgument(String),
     /// The block cache refused a lookup or an insert.
@@ -70,6 +77,16 @@ impl Error {
         Self::Corruption { file: file.into(), offset, what: what.into() }
     }
 
+    /// A failed read of `length` bytes at `offset`, which were there when the file was opened.
+    #[cold]
+    pub(crate) fn read(file: &Path, offset: u64, length: usize, source: io::Error) -> Self {
+        if source.kind() == io::ErrorKind::UnexpectedEof {
+            let what = format!("the file ends inside the {length} bytes here: it was cut after it was opened");
+            return Self::corruption(file, offset, what);
+        }
+        Self::io(file, source)
+    }
+
     /// A feature of `file` that cannot be read.
     pub(crate) fn unsupported(file: impl Into<PathBuf>, feature: impl Into<String>) -> Self {
         Self::Unsupported { file: file.into(), feature: feature.into() }
@@ -81,6 +98,7 @@ impl Error {
             Self::Io { path: file, .. }
             | Self::Corruption { file, .. }
             | Self::Unsupported { file, .. }
+            | Self::Missing { file, .. }
             | Self::InUse { vanished: file, .. }
             | Self::Cache { file, .. } => Some(file),
             Self::InvalidArgument(_) => None,
@@ -147,6 +165,10 @@ impl fmt::Display for Error {
                 directory.display(),
                 vanished.display()
             ),
+            Self::Missing { file, named_by } => {
+                let name = named_by.file_name().map_or(named_by.as_path(), Path::new);
+                write!(f, "{}: named by {}, does not exist", file.display(), name.display())
+            }
             Self::InvalidArgument(what) => write!(f, "invalid argument: {what}"),
             Self::Cache { file, what } => write!(f, "{}: block cache: {what}", file.display()),
         }
@@ -170,7 +192,7 @@ impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match &error {
             Error::Io { source, .. } => source.kind(),
-            Error::Corruption { .. } => io::ErrorKind::InvalidData,
+            Error::Corruption { .. } | Error::Missing { .. } => io::ErrorKind::InvalidData,
             Error::Unsupported { .. } => io::ErrorKind::Unsupported,
             Error::InUse { .. } => io::ErrorKind::ResourceBusy,
             Error::InvalidArgument(_) => io::ErrorKind::InvalidInput,

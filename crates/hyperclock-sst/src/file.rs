@@ -3,8 +3,11 @@
 //! Everything that reads a database goes through these two traits, so that tests can serve
 //! damaged bytes and an embedder can serve files from elsewhere. Reads carry their offset: a file
 //! has no position, and threads share it without a lock.
+//!
+//! Only regular files are opened: a FIFO in the place of a file would wait for a writer that never
+//! comes, and a directory or a device would fail later and elsewhere.
 
-use std::fs::{self, File};
+use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,10 +23,8 @@ pub trait RandomAccessFile: Send + Sync {
 
 /// Where a database lives.
 pub trait FileSystem: Send + Sync {
-    /// Opens a file for positional reads.
+    /// Opens a file for positional reads, without waiting for anybody.
     fn open(&self, path: &Path) -> io::Result<Arc<dyn RandomAccessFile>>;
-    /// All bytes of a file.
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
     /// The names of the entries of a directory, in no particular order.
     fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>>;
 }
@@ -35,10 +36,6 @@ pub struct StdFileSystem;
 impl FileSystem for StdFileSystem {
     fn open(&self, path: &Path) -> io::Result<Arc<dyn RandomAccessFile>> {
         Ok(Arc::new(StdFile::open(path)?))
-    }
-
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        fs::read(path)
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
@@ -57,11 +54,90 @@ pub struct StdFile {
 
 impl StdFile {
     /// Opens `path` for reading.
+    ///
+    /// # Errors
+    ///
+    /// Those of the system, which say where a symbolic link leads that cannot be followed, and one for
+    /// what is no regular file.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let file = open_regular(path).map_err(|error| explain_link(path, error))?;
         #[cfg(not(any(unix, windows)))]
         let file = std::sync::Mutex::new(file);
         Ok(Self { file })
+    }
+}
+
+/// Opens a regular file. What it is is asked before, because opening a device may do something, and after, because another
+/// file may have taken its name in between.
+fn open_regular(path: &Path) -> io::Result<File> {
+    check_regular(&fs::metadata(path)?)?;
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, NON_BLOCKING);
+    let file = options.open(path)?;
+    check_regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// The flag with which opening a FIFO does not wait, 0 where its value is not certain. It means nothing to a regular file.
+#[cfg(unix)]
+const NON_BLOCKING: i32 = {
+    if cfg!(all(
+        any(target_os = "linux", target_os = "android"),
+        any(
+            target_arch = "x86",
+            target_arch = "x86_64",
+            target_arch = "arm",
+            target_arch = "aarch64",
+            target_arch = "riscv64",
+            target_arch = "powerpc64",
+            target_arch = "s390x"
+        )
+    )) {
+        0o4000
+    } else if cfg!(any(target_vendor = "apple", target_os = "freebsd", target_os = "openbsd", target_os = "netbsd")) {
+        4
+    } else {
+        0
+    }
+};
+
+fn check_regular(metadata: &Metadata) -> io::Result<()> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    let kind = if metadata.is_dir() { io::ErrorKind::IsADirectory } else { io::ErrorKind::Other };
+    Err(io::Error::new(kind, format!("is not a regular file but {}", described(metadata.file_type()))))
+}
+
+#[cfg(unix)]
+fn described(file_type: FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    if file_type.is_dir() {
+        "a directory"
+    } else if file_type.is_fifo() {
+        "a FIFO"
+    } else if file_type.is_socket() {
+        "a socket"
+    } else if file_type.is_char_device() || file_type.is_block_device() {
+        "a device"
+    } else {
+        "something else"
+    }
+}
+
+#[cfg(not(unix))]
+fn described(file_type: FileType) -> &'static str {
+    if file_type.is_dir() { "a directory" } else { "something else" }
+}
+
+/// The same error, which says where `path` leads if it is a symbolic link.
+fn explain_link(path: &Path, error: io::Error) -> io::Error {
+    match fs::read_link(path) {
+        // Not `NotFound`, which stands for a name that is free.
+        Ok(target) => io::Error::other(format!("is a link to {}: {error}", target.display())),
+        Err(_) => error,
     }
 }
 
@@ -154,6 +230,32 @@ mod tests {
             }
         }
         assert_eq!(StdFileSystem.list(dir.path()).unwrap(), [PathBuf::from("f")]);
-        assert_eq!(StdFileSystem.read(&path).unwrap(), b"0123456789");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_is_no_regular_file_is_refused_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let fifo = dir.path().join("fifo");
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink("fifo", &link).unwrap();
+        for (path, parts) in [
+            (fifo.as_path(), &["not a regular file", "FIFO"][..]),
+            (link.as_path(), &["link to fifo", "not a regular file", "FIFO"]),
+            (dir.path(), &["not a regular file", "directory"]),
+            (Path::new("/dev/null"), &["not a regular file", "device"]),
+        ] {
+            let message = StdFile::open(path).unwrap_err().to_string();
+            assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+        }
+        let loops = dir.path().join("loops");
+        std::os::unix::fs::symlink("loops", &loops).unwrap();
+        assert!(StdFile::open(&loops).unwrap_err().to_string().contains("link to loops"));
+        let broken = dir.path().join("broken");
+        std::os::unix::fs::symlink("nowhere", &broken).unwrap();
+        let error = StdFile::open(&broken).unwrap_err();
+        assert_ne!(error.kind(), io::ErrorKind::NotFound);
+        assert!(error.to_string().contains("link to nowhere"), "{error}");
     }
 }

@@ -64,7 +64,9 @@ pub use cached::PinnedSlice;
 pub use checksum::ChecksumType;
 pub use compression::CompressionType;
 pub use counters::{BlockKind, BlockReads, TableCounters};
-pub use db::{ColumnFamily, DEFAULT_COLUMN_FAMILY, Db, DbOptions, DbStats, FamilyStats, LevelStats};
+pub use db::{
+    ColumnFamily, DEFAULT_COLUMN_FAMILY, Db, DbOptions, DbStats, FamilyStats, LevelStats, Warning, WarningKind,
+};
 pub use error::{Error, Result};
 pub use file::{FileSystem, RandomAccessFile, StdFile, StdFileSystem};
 pub use iter::DbIter;

@@ -23,6 +23,11 @@
 //! * In a **write-ahead log** the first damaged record is the end of the log, as in point-in-time
 //!   recovery; a foreign log number is a leftover of the file's earlier life and ends it too.
 //!
+//! Space that was preallocated reads as zeros, which end a log if nothing follows. A sparse file can
+//! have zeros without end: after [`MAX_ZEROS`] of them nothing more is looked for.
+//!
+//! [`LogReader::ending`] says why records ended early, so that what was left out can be told.
+//!
 //! Invariants: I1, memory is one block and one logical record, never more than the file's own
 //! size. I2, each byte is read once; a torn tail is scanned a second time within its block.
 
@@ -37,8 +42,14 @@ use crate::file::RandomAccessFile;
 
 /// Bytes of a block of a log file.
 pub(crate) const BLOCK_SIZE: usize = 32 * 1024;
+/// Zeros that are read in search of another record.
+const MAX_ZEROS: u64 = 128 << 20;
 const LEGACY_HEADER: usize = 7;
 const RECYCLABLE_HEADER: usize = 11;
+
+const TORN: &str = "the file ends inside a record";
+const ENDLESS: &str = "zeros go on for over 128 MiB, and what may follow them was not read";
+const BAD_CHECKSUM: &str = "checksum of a log record does not match";
 
 /// How the reader treats damage; see the module's documentation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,6 +71,14 @@ pub(crate) enum RecordKind {
     TimestampSizes,
     /// Which log came before this one.
     PredecessorLog,
+}
+
+/// Where and why a log's records end before the file does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Ending {
+    /// File offset of the first record that was left out.
+    pub(crate) offset: u64,
+    pub(crate) what: &'static str,
 }
 
 /// One logical record.
@@ -105,6 +124,9 @@ pub(crate) struct LogReader {
     /// File offset of the next block to read.
     next_block: u64,
     record: Vec<u8>,
+    /// File offset of the first of the zeros that were read last, with no record since.
+    zeros_from: Option<u64>,
+    ending: Option<Ending>,
     done: bool,
 }
 
@@ -128,6 +150,8 @@ impl LogReader {
             position: 0,
             next_block: 0,
             record: Vec::new(),
+            zeros_from: None,
+            ending: None,
             done: false,
         })
     }
@@ -137,6 +161,12 @@ impl LogReader {
         self.size
     }
 
+    /// After the last record: what was left out behind it, if anything was. Zeros to the end of the file and records of
+    /// the file's earlier life are not.
+    pub(crate) fn ending(&self) -> Option<Ending> {
+        self.ending
+    }
+
     /// The next logical record, or `None` at the end of the log.
     pub(crate) fn next_record(&mut self) -> Result<Option<Record<'_>>> {
         self.record.clear();
@@ -144,6 +174,10 @@ impl LogReader {
         let whole = loop {
             let Some(physical) = self.next_physical()? else {
                 // A logical record without its last fragment is a torn tail.
+                if let Some(offset) = first_offset {
+                    let what = self.ending.map_or(TORN, |ending| ending.what);
+                    self.ending = Some(Ending { offset, what });
+                }
                 return Ok(None);
             };
             if matches!(physical.fragment, Fragment::Full | Fragment::First) {
@@ -181,7 +215,12 @@ impl LogReader {
             }
             let rest = self.block.get(self.position..).unwrap_or_default();
             let Some(&[c0, c1, c2, c3, l0, l1, record_type]) = rest.first_chunk::<LEGACY_HEADER>() else {
+                let torn = self.at_last_block() && !is_zero(rest);
+                let offset = self.block_offset + self.position as u64;
                 if !self.read_block()? {
+                    if torn {
+                        self.ending = Some(Ending { offset, what: TORN });
+                    }
                     return Ok(None);
                 }
                 continue;
@@ -190,8 +229,12 @@ impl LogReader {
             let stored = u32::from_le_bytes([c0, c1, c2, c3]);
             let length = usize::from(u16::from_le_bytes([l0, l1]));
             if record_type == 0 && length == 0 {
-                if self.strictness == Strictness::Manifest && !self.only_zeros_follow()? {
+                if self.strictness == Strictness::Manifest && !self.only_zeros_follow(offset)? {
                     return self.damaged(offset, "zeros before more records");
+                }
+                let from = *self.zeros_from.get_or_insert(offset);
+                if offset - from > MAX_ZEROS {
+                    self.end(from, ENDLESS);
                 }
                 self.position = self.block.len();
                 continue;
@@ -206,11 +249,15 @@ impl LogReader {
             };
             if recyclable && body.get(1..5) != Some(&self.log_number.to_le_bytes()) {
                 self.done = true;
+                if mask_crc(crc32c(body)) != stored {
+                    return self.damaged(offset, BAD_CHECKSUM);
+                }
                 return Ok(None);
             }
             if mask_crc(crc32c(body)) != stored {
-                return self.damaged(offset, "checksum of a log record does not match");
+                return self.damaged(offset, BAD_CHECKSUM);
             }
+            self.zeros_from = None;
             let start = self.position + header;
             let end = start + length;
             self.position = end;
@@ -237,15 +284,25 @@ impl LogReader {
 
     /// A record that runs past its block: a torn tail, or damage.
     fn cut_short<T>(&mut self, offset: u64, stored: u32) -> Result<Option<T>> {
-        let at_end = self.next_block >= self.size && self.block.len() < BLOCK_SIZE;
-        if !at_end {
+        if !self.at_last_block() {
             return self.damaged(offset, "log record is longer than its block");
         }
         if self.strictness == Strictness::Manifest && self.whole_at_some_length(stored) {
             return self.damaged(offset, "length of a log record does not match its checksum");
         }
-        self.done = true;
+        self.end(offset, TORN);
         Ok(None)
+    }
+
+    /// Whether the block is the file's last and not a whole one, so that the end of the file may cut a record.
+    fn at_last_block(&self) -> bool {
+        self.next_block >= self.size && self.block.len() < BLOCK_SIZE
+    }
+
+    /// Ends the log before the record at `offset`.
+    fn end(&mut self, offset: u64, what: &'static str) {
+        self.done = true;
+        self.ending = Some(Ending { offset, what });
     }
 
     /// Whether the checksum of the record at `position` fits a prefix of what is left.
@@ -258,12 +315,16 @@ impl LogReader {
         })
     }
 
-    /// Reads on to the end: whether nothing but zeros is left, preallocated space.
-    fn only_zeros_follow(&mut self) -> Result<bool> {
+    /// Reads on: whether nothing but zeros is left from `offset`, preallocated space. After [`MAX_ZEROS`] of them they are
+    /// the end.
+    fn only_zeros_follow(&mut self, offset: u64) -> Result<bool> {
         loop {
-            let rest = self.block.get(self.position..).unwrap_or_default();
-            if rest.iter().any(|&byte| byte != 0) {
+            if !is_zero(self.block.get(self.position..).unwrap_or_default()) {
                 return Ok(false);
+            }
+            if self.next_block.saturating_sub(offset) > MAX_ZEROS {
+                self.end(offset, ENDLESS);
+                return Ok(true);
             }
             if !self.read_block()? {
                 return Ok(true);
@@ -281,19 +342,26 @@ impl LogReader {
             self.done = true;
             return Ok(false);
         }
-        self.file.read_exact_at(self.block_offset, &mut self.block).map_err(|source| Error::io(&self.path, source))?;
+        self.file
+            .read_exact_at(self.block_offset, &mut self.block)
+            .map_err(|source| Error::read(&self.path, self.block_offset, length, source))?;
         self.next_block += length as u64;
         Ok(true)
     }
 
     /// An error in a MANIFEST, the end of a write-ahead log.
-    fn damaged<T>(&mut self, offset: u64, what: &str) -> Result<Option<T>> {
-        self.done = true;
+    fn damaged<T>(&mut self, offset: u64, what: &'static str) -> Result<Option<T>> {
+        self.end(offset, what);
         match self.strictness {
             Strictness::Manifest => Err(Error::corruption(&self.path, offset, what)),
             Strictness::WriteAheadLog => Ok(None),
         }
     }
+}
+
+fn is_zero(bytes: &[u8]) -> bool {
+    const ZEROS: [u8; 4096] = [0; 4096];
+    bytes.chunks(ZEROS.len()).all(|chunk| ZEROS.get(..chunk.len()) == Some(chunk))
 }
 
 fn slice<'a>(block: &'a [u8], physical: &Physical) -> &'a [u8] {

@@ -36,6 +36,10 @@ pub(crate) struct Version {
     /// Logs with a smaller number are obsolete.
     pub(crate) min_log_number_to_keep: u64,
     pub(crate) database_id: Option<String>,
+    /// Files to come have this number or a larger one.
+    pub(crate) next_file_number: u64,
+    /// Numbers of all tables that an edit added or deleted.
+    pub(crate) known_tables: HashSet<u64>,
 }
 
 /// A column family and its live files.
@@ -75,6 +79,7 @@ pub(crate) struct VersionBuilder {
     last_sequence: Option<u64>,
     min_log_number_to_keep: u64,
     database_id: Option<String>,
+    known_tables: HashSet<u64>,
     /// Edits of the atomic group that is not complete yet.
     group: Vec<VersionEdit>,
 }
@@ -93,6 +98,7 @@ impl VersionBuilder {
             last_sequence: None,
             min_log_number_to_keep: 0,
             database_id: None,
+            known_tables: HashSet::new(),
             group: Vec::new(),
         }
     }
@@ -116,6 +122,11 @@ impl VersionBuilder {
             }
         }
         Ok(())
+    }
+
+    /// Whether an atomic group was begun whose last edit has not come.
+    pub(crate) fn inside_group(&self) -> bool {
+        !self.group.is_empty()
     }
 
     fn apply_one(&mut self, edit: VersionEdit) -> Result<()> {
@@ -161,6 +172,7 @@ impl VersionBuilder {
             family.log_number = family.log_number.max(number);
         }
         for (level, number) in edit.deleted_files {
+            self.known_tables.insert(number);
             match family.files.remove(&number) {
                 Some((live_level, _)) if live_level == level => {}
                 _ => {
@@ -170,6 +182,7 @@ impl VersionBuilder {
         }
         for (level, file) in edit.new_files {
             let number = file.number;
+            self.known_tables.insert(number);
             if let Some((live_level, _)) = family.files.insert(number, (level, file)) {
                 return malformed(format!("file {number} is added to level {level} and is live in level {live_level}"));
             }
@@ -182,9 +195,9 @@ impl VersionBuilder {
         let Some(last_sequence) = self.last_sequence else {
             return malformed("no version edit holds the last sequence number".to_owned());
         };
-        if self.next_file_number.is_none() {
+        let Some(next_file_number) = self.next_file_number else {
             return malformed("no version edit holds the next file number".to_owned());
-        }
+        };
         if !self.log_number_seen {
             return malformed("no version edit holds a log number".to_owned());
         }
@@ -201,6 +214,8 @@ impl VersionBuilder {
             last_sequence,
             min_log_number_to_keep: self.min_log_number_to_keep,
             database_id: self.database_id,
+            next_file_number,
+            known_tables: self.known_tables,
         })
     }
 }

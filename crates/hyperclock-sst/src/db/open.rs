@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use hyperclock::Primary;
 
-use super::recovery::{Failure, ManifestStamp, check_logs, list_logs, or_vanished, read_identity, read_manifest};
+use super::recovery::{
+    Failure, ManifestStamp, check_logs, check_tables, list_files, or_vanished, read_identity, read_manifest,
+};
 use super::{ColumnFamily, Db, DbOptions, Family, Level, LiveFile};
 use crate::counters::TableCounters;
 use crate::error::{Error, Result};
@@ -27,9 +29,12 @@ impl<P: Primary> Db<P> {
     /// # Errors
     ///
     /// [`Error::Unsupported`] for what would make any answer wrong (see the module's
-    /// documentation), [`Error::Corruption`] for damage, for a table that is missing and for one
-    /// whose size is not the recorded one, [`Error::InUse`] if files kept vanishing because a
+    /// documentation), [`Error::Corruption`] for damage and for a table whose size is not the recorded
+    /// one, [`Error::Missing`] for a MANIFEST or a table that is lost, [`Error::InUse`] if files kept vanishing because a
     /// running RocksDB replaces them.
+    ///
+    /// What RocksDB itself leaves out when it opens the database is no error but one of its
+    /// [`warnings`](Self::warnings).
     pub fn open_read_only(directory: impl AsRef<Path>, options: &DbOptions<P>) -> Result<Self> {
         let directory = directory.as_ref();
         let mut seen: Option<ManifestStamp> = None;
@@ -44,8 +49,9 @@ impl<P: Primary> Db<P> {
             // A running database records a change before it deletes a file. With the same bytes in
             // the MANIFEST the file is not replaced: it is lost.
             if seen.as_ref() == Some(&manifest) {
-                let what = format!("{} does not exist", missing.display());
-                return Err(Error::corruption(directory.join(manifest.name), 0, what));
+                let manifest = directory.join(manifest.name);
+                let named_by = if missing == manifest { directory.join("CURRENT") } else { manifest };
+                return Err(Error::Missing { file: missing, named_by });
             }
             if attempt == RETRIES {
                 return Err(Error::InUse { directory: directory.to_owned(), vanished: missing });
@@ -58,9 +64,11 @@ impl<P: Primary> Db<P> {
     fn open_once(directory: &Path, options: &DbOptions<P>) -> std::result::Result<Self, Failure> {
         let file_system = &options.file_system;
         // Before the MANIFEST: see the documentation of `recovery`.
-        let logs = list_logs(&**file_system, directory, options.log_directory.as_deref())?;
-        let (version, manifest) = read_manifest(&**file_system, directory)?;
-        check_logs(file_system, &logs, &version, &manifest)?;
+        let listing = list_files(&**file_system, directory, options.log_directory.as_deref())?;
+        let mut warnings = Vec::new();
+        let (version, manifest) = read_manifest(&**file_system, directory, &mut warnings)?;
+        check_tables(&listing, &version, directory, &manifest, &mut warnings);
+        check_logs(file_system, &listing.logs, &version, &manifest, &mut warnings)?;
 
         let counters = Arc::new(TableCounters::default());
         let opener = Opener { directory, options, manifest: &manifest, counters: &counters };
@@ -88,7 +96,8 @@ impl<P: Primary> Db<P> {
             column_families,
             families,
             last_sequence: version.last_sequence,
-            database_id: version.database_id.or_else(|| read_identity(&**file_system, directory)),
+            database_id: version.database_id.or_else(|| read_identity(&**file_system, directory, &mut warnings)),
+            warnings,
             counters,
         })
     }

@@ -10,20 +10,27 @@
 //! Write-ahead logs are not replayed. One that holds nothing (empty, zeros, or a header) is
 //! normal after a clean shutdown; one that holds a record is an error, because the newest writes
 //! would be missing.
+//!
+//! What RocksDB leaves out without a word (the torn end of a MANIFEST, a log that is damaged from its
+//! first byte) is left out here too, with a [`Warning`]. So are tables that the MANIFEST never named: the
+//! MANIFEST of an older state, or one that was cut between two records, looks whole by itself.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::warnings::{Warning, WarningKind};
 use crate::error::{Error, Result};
 use crate::file::FileSystem;
-use crate::log::{LogReader, RecordKind, Strictness};
+use crate::log::{Ending, LogReader, RecordKind, Strictness};
 use crate::manifest::VersionEdit;
 use crate::options_file;
 use crate::version::{Version, VersionBuilder};
 
 /// `CURRENT` and `IDENTITY` hold one short name each.
 const MAX_SMALL_FILE: u64 = 1024;
+/// Tables that a warning names; it counts the others.
+const NAMED_TABLES: usize = 3;
 /// What errors call a record of a MANIFEST.
 const EDIT: &str = "version edit";
 
@@ -56,15 +63,25 @@ pub(crate) struct LogFile {
     path: PathBuf,
 }
 
-/// The write-ahead logs in the database's directory and in the one that its options name.
-pub(crate) fn list_logs(
+/// What the directories of a database hold.
+pub(crate) struct Listing {
+    /// The write-ahead logs.
+    pub(crate) logs: Vec<LogFile>,
+    /// Numbers and names of the tables.
+    tables: Vec<(u64, PathBuf)>,
+}
+
+/// Lists the tables in the database's directory, and the write-ahead logs there and in the one that its options name.
+pub(crate) fn list_files(
     file_system: &dyn FileSystem,
     directory: &Path,
     log_directory: Option<&Path>,
-) -> Result<Vec<LogFile>> {
+) -> Result<Listing> {
     let names = file_system.list(directory).map_err(|source| Error::io(directory, source))?;
     let mut logs = Vec::new();
     collect_logs(directory, &names, &mut logs);
+    let mut tables: Vec<_> = names.iter().filter_map(|name| Some((table_number(name)?, name.clone()))).collect();
+    tables.sort_unstable();
     if let Some(path) = log_directory {
         let names = file_system.list(path).map_err(|source| Error::io(path, source))?;
         collect_logs(path, &names, &mut logs);
@@ -81,7 +98,41 @@ pub(crate) fn list_logs(
     }
     logs.sort_unstable_by(|a, b| (a.number, &a.path).cmp(&(b.number, &b.path)));
     logs.dedup_by(|a, b| a.path == b.path);
-    Ok(logs)
+    Ok(Listing { logs, tables })
+}
+
+fn table_number(name: &Path) -> Option<u64> {
+    let name = name.to_str()?;
+    name.strip_suffix(".sst").or_else(|| name.strip_suffix(".ldb"))?.parse().ok()
+}
+
+/// Warns of tables that no edit added or deleted.
+///
+/// Those that were deleted may still be there, because a running RocksDB deletes them later.
+pub(crate) fn check_tables(
+    listing: &Listing,
+    version: &Version,
+    directory: &Path,
+    manifest: &ManifestStamp,
+    warnings: &mut Vec<Warning>,
+) {
+    let unknown: Vec<_> = listing.tables.iter().filter(|(number, _)| !version.known_tables.contains(number)).collect();
+    if unknown.is_empty() {
+        return;
+    }
+    let mut names: Vec<_> = unknown.iter().take(NAMED_TABLES).map(|(_, name)| name.display().to_string()).collect();
+    if unknown.len() > NAMED_TABLES {
+        names.push(format!("{} more", unknown.len() - NAMED_TABLES));
+    }
+    let newer = unknown.iter().filter(|&&&(number, _)| number >= version.next_file_number).count();
+    let newer = if newer == 0 { String::new() } else { format!(", {newer} of them newer than its last edit") };
+    let what = format!(
+        "does not name {} that are in the folder{newer}: a running RocksDB is writing them, or this MANIFEST is an older \
+         one and rows are missing",
+        names.join(", ")
+    );
+    let file = directory.join(&manifest.name);
+    warnings.push(Warning { kind: WarningKind::UnknownTables, file, offset: None, what });
 }
 
 fn collect_logs(directory: &Path, names: &[PathBuf], logs: &mut Vec<LogFile>) {
@@ -95,6 +146,7 @@ fn collect_logs(directory: &Path, names: &[PathBuf], logs: &mut Vec<LogFile>) {
 pub(crate) fn read_manifest(
     file_system: &dyn FileSystem,
     directory: &Path,
+    warnings: &mut Vec<Warning>,
 ) -> std::result::Result<(Version, ManifestStamp), Failure> {
     let name = read_current(file_system, directory)?;
     let path = directory.join(&name);
@@ -105,6 +157,7 @@ pub(crate) fn read_manifest(
     })?;
     let mut log = LogReader::new(file, &path, number, Strictness::Manifest)?;
     let mut builder = VersionBuilder::new();
+    let mut group_offset = None;
     while let Some(record) = log.next_record()? {
         let offset = record.offset;
         if record.kind != RecordKind::Data {
@@ -114,6 +167,21 @@ pub(crate) fn read_manifest(
         VersionEdit::decode(record.payload)
             .and_then(|edit| builder.apply(edit))
             .map_err(|defect| defect.at(&path, offset, EDIT))?;
+        group_offset = builder.inside_group().then(|| group_offset.unwrap_or(offset));
+    }
+    let incomplete_group =
+        group_offset.map(|offset| Ending { offset, what: "the file ends inside an atomic group of edits" });
+    if let Some(Ending { offset, what }) = incomplete_group.or(log.ending()) {
+        let what = format!(
+            "{what}: edits from here on are left out, as RocksDB does; where the file was not cut by a power failure, rows \
+             may be missing"
+        );
+        warnings.push(Warning {
+            kind: WarningKind::IncompleteManifest,
+            file: path.clone(),
+            offset: Some(offset),
+            what,
+        });
     }
     let size = log.size();
     let version = builder.finish().map_err(|defect| defect.at(&path, size, EDIT))?;
@@ -136,7 +204,7 @@ fn read_small(file_system: &dyn FileSystem, path: &Path) -> Result<Vec<u8>> {
         return Err(Error::corruption(path, 0, format!("{size} bytes are too many for a name")));
     }
     let mut bytes = vec![0; size as usize];
-    file.read_exact_at(0, &mut bytes).map_err(io_error)?;
+    file.read_exact_at(0, &mut bytes).map_err(|source| Error::read(path, 0, bytes.len(), source))?;
     Ok(bytes)
 }
 
@@ -155,19 +223,38 @@ fn read_current(file_system: &dyn FileSystem, directory: &Path) -> Result<String
 }
 
 /// The database's id from its `IDENTITY` file, for MANIFESTs that do not record it. Reads do not
-/// depend on it, so a file that is not there or not readable is no error.
-pub(crate) fn read_identity(file_system: &dyn FileSystem, directory: &Path) -> Option<String> {
-    let bytes = read_small(file_system, &directory.join("IDENTITY")).ok()?;
+/// depend on it, so a file that is not there or not readable is no error; the latter is worth a warning.
+pub(crate) fn read_identity(
+    file_system: &dyn FileSystem,
+    directory: &Path,
+    warnings: &mut Vec<Warning>,
+) -> Option<String> {
+    let path = directory.join("IDENTITY");
+    let bytes = match read_small(file_system, &path) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            if !error.is_not_found() {
+                let what = match &error {
+                    Error::Io { source, .. } => source.to_string(),
+                    Error::Corruption { what, .. } => what.clone(),
+                    other => other.to_string(),
+                };
+                warnings.push(Warning { kind: WarningKind::UnreadableIdentity, file: path, offset: None, what });
+            }
+            return None;
+        }
+    };
     let id = std::str::from_utf8(&bytes).ok()?.trim();
     (!id.is_empty()).then(|| id.to_owned())
 }
 
-/// Fails if a write-ahead log that is still needed holds a record.
+/// Fails if a write-ahead log that is still needed holds a record, and warns of one that has bytes but none that can be read.
 pub(crate) fn check_logs(
     file_system: &Arc<dyn FileSystem>,
     logs: &[LogFile],
     version: &Version,
     manifest: &ManifestStamp,
+    warnings: &mut Vec<Warning>,
 ) -> std::result::Result<(), Failure> {
     let needed_by_a_family = version.families.iter().map(|family| family.log_number).min();
     let oldest = version.min_log_number_to_keep.max(needed_by_a_family.unwrap_or(0));
@@ -183,6 +270,15 @@ pub(crate) fn check_logs(
                 )
                 .into());
             }
+        }
+        if let Some(Ending { offset, what }) = log.ending() {
+            let what = format!(
+                "{what}: the log has {} bytes and no record that can be read; RocksDB too takes it for empty, and writes \
+                 may be missing",
+                log.size()
+            );
+            let (kind, file) = (WarningKind::UnreadableLog, path.clone());
+            warnings.push(Warning { kind, file, offset: Some(offset), what });
         }
     }
     Ok(())

@@ -38,7 +38,7 @@ use crate::compression::CompressionType;
 use crate::error::{Error, Result};
 use crate::key::{BytewiseComparator, Comparator, MAX_SEQUENCE};
 use crate::writer::manifest_writer::{DatabaseSnapshot, PlacedTable};
-use crate::writer::{SstWriter, WriterOptions};
+use crate::writer::{SstWriter, WriterOptions, check_sizes};
 
 /// The level that a full compaction of a database with RocksDB's default of seven levels ends in.
 const BOTTOM_LEVEL: u32 = 6;
@@ -98,6 +98,7 @@ impl FillOptions {
         if self.key_size == 0 {
             return refuse("key size 0: a key needs at least 1 byte".to_owned());
         }
+        check_sizes(self.key_size, self.value_size)?;
         if self.key_size < 8 && self.num.saturating_sub(1) >> (self.key_size * 8) != 0 {
             return refuse(format!(
                 "key size {}: that many bytes number {} rows, not {}; take a larger key or fewer rows",

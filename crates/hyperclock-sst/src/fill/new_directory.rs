@@ -21,13 +21,17 @@ impl NewDirectory {
         let io = |source| Error::io(path, source);
         let is_new = !path.exists();
         fs::create_dir_all(path).map_err(io)?;
-        if let Some(entry) = fs::read_dir(path).map_err(io)?.next() {
-            let name = entry.map_err(io)?.file_name();
-            let message = format!(
-                "{} is not empty (it holds {}): name a new or empty directory",
-                path.display(),
-                Path::new(&name).display()
-            );
+        let mut names = Vec::new();
+        for entry in fs::read_dir(path).map_err(io)? {
+            names.push(PathBuf::from(entry.map_err(io)?.file_name()));
+        }
+        if let Some(name) = names.iter().min() {
+            let advice = if is_unfinished(&names) {
+                "it looks like a fill that was interrupted; delete it, or name a new or empty directory"
+            } else {
+                "name a new or empty directory"
+            };
+            let message = format!("{} is not empty (it holds {}): {advice}", path.display(), name.display());
             return Err(Error::InvalidArgument(message));
         }
         Ok(Self { path: path.to_path_buf(), is_new, files: Vec::new(), complete: false })
@@ -48,6 +52,21 @@ impl NewDirectory {
         self.complete = true;
         Ok(())
     }
+}
+
+/// Whether these are the files of a fill that was killed: tables and MANIFEST, one of them not finished, no CURRENT.
+fn is_unfinished(names: &[PathBuf]) -> bool {
+    let made = |name: &PathBuf| {
+        let name = name.to_str().unwrap_or_default();
+        let name = name.strip_suffix(".dbtmp").unwrap_or(name);
+        let number = name.strip_suffix(".sst").or_else(|| name.strip_prefix("MANIFEST-"));
+        let number = number.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()));
+        number || name == "IDENTITY" || name == "CURRENT"
+    };
+    let current = Path::new("CURRENT");
+    names.iter().all(made)
+        && names.iter().all(|name| name != current)
+        && names.iter().any(|name| name.extension().is_some_and(|extension| extension == "dbtmp"))
 }
 
 impl Drop for NewDirectory {

@@ -132,3 +132,25 @@ fn options_out_of_range_are_refused_before_anything_is_made() {
     }
     assert!(fill(&directory, &FillOptions { key_size: 1, num: 256, ..small() }, |_| ()).is_ok());
 }
+
+#[test]
+fn rows_that_no_table_holds_are_refused_before_they_are_made() {
+    let directory = tempfile::tempdir().unwrap();
+    for (key_size, value_size) in [(16, usize::MAX), (usize::MAX, 16), (16, 1 << 40), (1 << 30, 1 << 30)] {
+        let options = FillOptions { key_size, value_size, ..FillOptions::default() };
+        let error = fill(&directory.path().join("db"), &options, |_| ()).unwrap_err();
+        assert!(error.to_string().contains("together at most 1073741760"), "{error}");
+        assert!(!directory.path().join("db").exists());
+    }
+}
+
+#[test]
+fn a_fill_that_was_killed_is_recognised() {
+    let directory = tempfile::tempdir().unwrap();
+    let refused = || fill(directory.path(), &FillOptions::default(), |_| ()).unwrap_err().to_string();
+    fs::write(directory.path().join("000002.sst"), b"").unwrap();
+    fs::write(directory.path().join("000003.sst.dbtmp"), b"").unwrap();
+    assert!(refused().contains("interrupted; delete it"), "{}", refused());
+    fs::write(directory.path().join("notes.txt"), b"").unwrap();
+    assert!(!refused().contains("delete"), "{}", refused());
+}

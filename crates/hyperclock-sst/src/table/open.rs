@@ -33,7 +33,8 @@ pub(super) fn open<P: Primary>(
     let file_size = file.size().map_err(|e| Error::io(path, e))?;
     let tail_len = file_size.min(FOOTER_SIZE as u64);
     let mut tail = vec![0; tail_len as usize];
-    file.read_exact_at(file_size - tail_len, &mut tail).map_err(|e| Error::io(path, e))?;
+    let tail_offset = file_size - tail_len;
+    file.read_exact_at(tail_offset, &mut tail).map_err(|e| Error::read(path, tail_offset, tail.len(), e))?;
     let footer = Footer::parse(&tail, file_size).map_err(|d| d.at(path, file_size - tail_len, "footer"))?;
     let source = BlockSource::new(file, path.into(), &footer, Arc::clone(&options.counters));
 

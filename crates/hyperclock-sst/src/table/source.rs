@@ -103,7 +103,9 @@ impl BlockSource {
     pub(super) fn read_unverified(&self, handle: BlockHandle, kind: BlockKind) -> Result<StoredBlock> {
         let len = self.stored_len(handle, kind)?;
         let mut bytes = vec![0; len];
-        self.file.read_exact_at(handle.offset, &mut bytes).map_err(|e| Error::io(&*self.path, e))?;
+        self.file
+            .read_exact_at(handle.offset, &mut bytes)
+            .map_err(|e| Error::read(&self.path, handle.offset, len, e))?;
         let codec = bytes.get(len - BLOCK_TRAILER_LEN).map_or(CompressionType::None, |&b| CompressionType::from_u8(b));
         Ok(StoredBlock { codec, bytes })
     }
@@ -156,7 +158,8 @@ impl BlockSource {
             return Ok(None);
         };
         let mut bytes = [0; N];
-        self.file.read_exact_at(handle.offset + before, &mut bytes).map_err(|e| Error::io(&*self.path, e))?;
+        let offset = handle.offset + before;
+        self.file.read_exact_at(offset, &mut bytes).map_err(|e| Error::read(&self.path, offset, N, e))?;
         Ok(Some(bytes))
     }
 }

@@ -26,6 +26,9 @@ pub(crate) struct AtomicFile {
 impl AtomicFile {
     /// Starts a file that will be `path`, which must not exist.
     pub(crate) fn create(path: &Path) -> Result<Self> {
+        if path.file_name().is_none() {
+            return Err(Error::InvalidArgument(format!("`{}` is no name for a file", path.display())));
+        }
         if fs::symlink_metadata(path).is_ok() {
             let source = io::Error::from(io::ErrorKind::AlreadyExists);
             return Err(Error::io(path, source));
@@ -130,6 +133,14 @@ mod tests {
         file.write_all(&vec![1; 3 << 20]).unwrap();
         drop(file);
         assert!(names(directory.path()).is_empty());
+    }
+
+    #[test]
+    fn a_path_without_a_name_is_refused() {
+        for path in ["", "/", ".."] {
+            let error = AtomicFile::create(Path::new(path)).unwrap_err();
+            assert!(matches!(error, Error::InvalidArgument(_)), "{path}: {error}");
+        }
     }
 
     #[test]

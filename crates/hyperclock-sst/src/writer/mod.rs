@@ -37,6 +37,7 @@ use std::sync::Arc;
 
 pub(crate) use atomic_file::AtomicFile;
 use table_builder::TableBuilder;
+pub(crate) use table_builder::check_sizes;
 
 use crate::checksum::ChecksumType;
 use crate::compression::{CompressionType, compress};

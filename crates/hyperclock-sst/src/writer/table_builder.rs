@@ -33,6 +33,15 @@ const FORMAT_VERSION: u32 = 5;
 /// Bytes of a key and its value, less what frames them in a block that readers accept.
 const MAX_ENTRY: usize = MAX_BLOCK_SIZE - 64;
 
+/// Refuses a key and a value of these sizes if a table cannot hold them.
+pub(crate) fn check_sizes(key: usize, value: usize) -> Result<()> {
+    if key.saturating_add(value) > MAX_ENTRY {
+        let message = format!("a key of {key} bytes with a value of {value} bytes: together at most {MAX_ENTRY}");
+        return Err(Error::InvalidArgument(message));
+    }
+    Ok(())
+}
+
 /// What is counted while entries pass.
 #[derive(Debug, Default)]
 struct Counts {
@@ -200,14 +209,7 @@ impl<W: Write> TableBuilder<W> {
 
     /// I1, and lengths and sequence numbers that the format can hold.
     fn check_entry(&self, user_key: &[u8], sequence: u64, value: &[u8]) -> Result<()> {
-        if user_key.len().saturating_add(value.len()) > MAX_ENTRY {
-            let message = format!(
-                "a key of {} bytes with a value of {} bytes: together at most {MAX_ENTRY}",
-                user_key.len(),
-                value.len()
-            );
-            return Err(Error::InvalidArgument(message));
-        }
+        check_sizes(user_key.len(), value.len())?;
         if sequence > MAX_SEQUENCE {
             return Err(Error::InvalidArgument(format!("sequence number {sequence} is above {MAX_SEQUENCE}")));
         }

@@ -60,10 +60,6 @@ impl FileSystem for MemoryFiles {
         Ok(Arc::new(MemoryFile(self.lookup(path)?)))
     }
 
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        Ok(self.lookup(path)?.to_vec())
-    }
-
     fn list(&self, _directory: &Path) -> io::Result<Vec<PathBuf>> {
         Ok(self.files.keys().map(PathBuf::from).collect())
     }

@@ -54,10 +54,6 @@ impl FileSystem for FaultyFiles {
         Ok(Arc::new(FaultyFile { file, fault: Arc::clone(&self.fault) }))
     }
 
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        StdFileSystem.read(path)
-    }
-
     fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
         StdFileSystem.list(directory)
     }
