@@ -3,6 +3,7 @@
 use std::io;
 use std::process::ExitCode;
 
+use hyperclock_bench::start::CannotStart;
 use serde::Serialize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -41,6 +42,12 @@ impl Failure {
             Self::Said { kind: Kind::Usage, .. } => ExitCode::from(2),
             Self::Said { kind: Kind::Unavailable, .. } => ExitCode::from(3),
         }
+    }
+}
+
+impl From<CannotStart> for Failure {
+    fn from(error: CannotStart) -> Self {
+        Self::unavailable(error.to_string())
     }
 }
 

@@ -88,7 +88,7 @@ impl Job {
             Workload::Churn(_) | Workload::Kudu(_) | Workload::Cache(_) => self.cache.change::<V, _>(&Changing(self)),
             _ => Some(self.cache.read::<V, _>(&Reading(self))),
         };
-        samples.ok_or_else(|| Failure::usage(format!("{} does not evict", self.cache.name())))
+        samples.unwrap_or_else(|| Err(Failure::usage(format!("{} does not evict", self.cache.name()))))
     }
 
     /// The plan for a number of threads, with a seed of its own.
@@ -103,8 +103,9 @@ impl Job {
     }
 
     /// Measures by each number of threads.
-    fn each(&self, case: &str, measure: impl Fn(Plan) -> Figures) -> Vec<Sample> {
-        self.threads.iter().map(|&threads| sample(case.to_owned(), threads, &measure(self.plan(threads)))).collect()
+    fn each(&self, case: &str, measure: impl Fn(Plan) -> Result<Figures>) -> Result<Vec<Sample>> {
+        let measured = |threads| Ok(sample(case.to_owned(), threads, &measure(self.plan(threads))?));
+        self.threads.iter().map(|&threads| measured(threads)).collect()
     }
 }
 
@@ -127,9 +128,9 @@ fn distribution(theta: f64) -> Distribution {
 struct Reading<'a>(&'a Job);
 
 impl OnReadCache for Reading<'_> {
-    type Output = Vec<Sample>;
+    type Output = Result<Vec<Sample>>;
 
-    fn run<C: ReadCache>(&self) -> Vec<Sample> {
+    fn run<C: ReadCache>(&self) -> Result<Vec<Sample>> {
         let job = self.0;
         match &job.workload {
             Workload::Hits(options) => {
@@ -141,10 +142,10 @@ impl OnReadCache for Reading<'_> {
                     read_values: options.read_values,
                 }
                 .fill::<C>();
-                job.each("", |plan| filled.measure(&plan).figures)
+                job.each("", |plan| Ok(filled.measure(&plan)?.figures))
             }
             Workload::Hot(options) => job.each("", |plan| {
-                Hot { plan, value_bytes: options.value_bytes, scoped: options.scoped }.run::<C>().figures
+                Ok(Hot { plan, value_bytes: options.value_bytes, scoped: options.scoped }.run::<C>()?.figures)
             }),
             Workload::Memory(options) => {
                 let filled = Hits {
@@ -156,7 +157,7 @@ impl OnReadCache for Reading<'_> {
                 }
                 .fill::<C>();
                 let values = filled.rss_bytes_per_entry().map(|bytes| (Metric::RssBytesPerEntry, bytes));
-                vec![Sample { case: String::new(), threads: None, values: values.into_iter().collect() }]
+                Ok(vec![Sample { case: String::new(), threads: None, values: values.into_iter().collect() }])
             }
             Workload::Instances(options) => {
                 let report = Instances { sizes: options.sizes.clone(), count: options.instances }.run::<C>();
@@ -173,9 +174,9 @@ impl OnReadCache for Reading<'_> {
                     .flatten()
                     .collect(),
                 };
-                report.sizes.iter().map(of_size).collect()
+                Ok(report.sizes.iter().map(of_size).collect())
             }
-            Workload::Churn(_) | Workload::Kudu(_) | Workload::Cache(_) => Vec::new(),
+            Workload::Churn(_) | Workload::Kudu(_) | Workload::Cache(_) => Ok(Vec::new()),
         }
     }
 }
@@ -184,9 +185,9 @@ impl OnReadCache for Reading<'_> {
 struct Changing<'a>(&'a Job);
 
 impl OnCache for Changing<'_> {
-    type Output = Vec<Sample>;
+    type Output = Result<Vec<Sample>>;
 
-    fn run<C: Cache>(&self) -> Vec<Sample> {
+    fn run<C: Cache>(&self) -> Result<Vec<Sample>> {
         let job = self.0;
         match &job.workload {
             Workload::Churn(options) => {
@@ -197,8 +198,8 @@ impl OnCache for Changing<'_> {
                     lookups: options.lookups,
                     charge_metadata: CHARGE_METADATA,
                 }
-                .fill::<C>();
-                job.each("", |plan| filled.measure(&plan).figures)
+                .fill::<C>()?;
+                job.each("", |plan| Ok(filled.measure(&plan)?.figures))
             }
             Workload::Kudu(options) => {
                 let kudu = Kudu {
@@ -209,14 +210,14 @@ impl OnCache for Changing<'_> {
                 };
                 let mut samples = Vec::new();
                 for (pattern, ratio) in RUNS {
-                    let filled = kudu.fill::<C>(pattern, ratio);
+                    let filled = kudu.fill::<C>(pattern, ratio)?;
                     let case = format!("{}, {ratio}x", pattern.name());
-                    samples.extend(job.each(&case, |plan| filled.measure(&plan).figures));
+                    samples.extend(job.each(&case, |plan| Ok(filled.measure(&plan)?.figures))?);
                 }
-                samples
+                Ok(samples)
             }
             Workload::Cache(options) => job.each("", |plan| {
-                Mixed {
+                let mixed = Mixed {
                     plan,
                     cache_bytes: options.cache_size,
                     value_bytes: options.value_bytes,
@@ -227,11 +228,10 @@ impl OnCache for Changing<'_> {
                     lean: options.lean,
                     populate: true,
                     charge_metadata: CHARGE_METADATA,
-                }
-                .run::<C>()
-                .figures
+                };
+                Ok(mixed.run::<C>()?.figures)
             }),
-            Workload::Hits(_) | Workload::Hot(_) | Workload::Memory(_) | Workload::Instances(_) => Vec::new(),
+            Workload::Hits(_) | Workload::Hot(_) | Workload::Memory(_) | Workload::Instances(_) => Ok(Vec::new()),
         }
     }
 }

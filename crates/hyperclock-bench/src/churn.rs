@@ -23,6 +23,7 @@ use crate::memory::resident_bytes;
 use crate::random::Random;
 use crate::report::{PlanSettings, Report};
 use crate::runner::{Figures, Length, Plan, Probe, Tally, Turn, Workload, measure, pass};
+use crate::start::CannotStart;
 
 /// The stream that orders the fill.
 const FILLING: u64 = u64::MAX;
@@ -113,12 +114,18 @@ impl<C: Cache> Workload<C> for LookupsAndInserts {
 
 impl Churn {
     /// Fills a cache and measures it.
-    pub fn run<C: Cache>(&self) -> Report<Settings> {
-        self.fill::<C>().measure(&self.plan)
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub fn run<C: Cache>(&self) -> Result<Report<Settings>, CannotStart> {
+        self.fill::<C>()?.measure(&self.plan)
     }
 
     /// Fills a cache and turns it over.
-    pub fn fill<C: Cache>(&self) -> Filled<C> {
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub fn fill<C: Cache>(&self) -> Result<Filled<C>, CannotStart> {
         let entries = self.entries as usize;
         let mut settings = CacheSettings {
             capacity: 0,
@@ -139,12 +146,12 @@ impl Churn {
         let length = Length::Operations(turnover.div_ceil(u64::from(self.plan.threads)));
         let plan = Plan { length, ..self.plan };
         if self.lookups {
-            pass(&cache, &self.lookups_and_inserts(), &plan, Turn::WarmUp);
+            pass(&cache, &self.lookups_and_inserts(), &plan, Turn::WarmUp)?;
         } else {
-            pass(&cache, &self.inserts(), &plan, Turn::WarmUp);
+            pass(&cache, &self.inserts(), &plan, Turn::WarmUp)?;
         }
         cache.settle();
-        Filled { churn: *self, cache, capacity: settings.capacity }
+        Ok(Filled { churn: *self, cache, capacity: settings.capacity })
     }
 
     fn inserts(&self) -> Inserts {
@@ -172,14 +179,17 @@ impl<C> fmt::Debug for Filled<C> {
 impl<C: Cache> Filled<C> {
     /// Measures it. Each plan on one cache needs a seed of its own, because a seed's new keys are new only once; the seed of
     /// the fill may be used once more.
-    pub fn measure(&self, plan: &Plan) -> Report<Settings> {
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub fn measure(&self, plan: &Plan) -> Result<Report<Settings>, CannotStart> {
         let churn = &self.churn;
         let figures: Figures = if churn.lookups {
-            measure(&self.cache, &churn.lookups_and_inserts(), plan)
+            measure(&self.cache, &churn.lookups_and_inserts(), plan)?
         } else {
-            measure(&self.cache, &churn.inserts(), plan)
+            measure(&self.cache, &churn.inserts(), plan)?
         };
-        Report {
+        Ok(Report {
             workload: "churn",
             figures,
             entries: self.cache.entries(),
@@ -193,6 +203,6 @@ impl<C: Cache> Filled<C> {
                 charge_metadata: churn.charge_metadata,
                 capacity_bytes: self.capacity,
             },
-        }
+        })
     }
 }

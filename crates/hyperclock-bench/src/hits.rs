@@ -21,6 +21,7 @@ use crate::memory::resident_bytes;
 use crate::random::Random;
 use crate::report::{PlanSettings, Report};
 use crate::runner::{Plan, Probe, Tally, Workload, measure};
+use crate::start::CannotStart;
 use crate::zipf::Distribution;
 
 /// The stream that draws ranks and shuffles the fill; threads take those from 0.
@@ -85,7 +86,10 @@ impl<C: ReadCache> Workload<C> for Lookups {
 
 impl Hits {
     /// Fills a cache and measures it.
-    pub fn run<C: ReadCache>(&self) -> Report<Settings> {
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub fn run<C: ReadCache>(&self) -> Result<Report<Settings>, CannotStart> {
         self.fill::<C>().measure(&self.plan)
     }
 
@@ -156,9 +160,12 @@ impl<C: ReadCache> Filled<C> {
     }
 
     /// Measures it.
-    pub fn measure(&self, plan: &Plan) -> Report<Settings> {
-        let figures = measure(&self.cache, &self.lookups, plan);
-        Report {
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub fn measure(&self, plan: &Plan) -> Result<Report<Settings>, CannotStart> {
+        let figures = measure(&self.cache, &self.lookups, plan)?;
+        Ok(Report {
             workload: "hits",
             figures,
             entries: self.resident,
@@ -172,6 +179,6 @@ impl<C: ReadCache> Filled<C> {
                 read_values: self.hits.read_values,
                 capacity_bytes: self.capacity,
             },
-        }
+        })
     }
 }

@@ -14,6 +14,7 @@ use crate::memory::resident_bytes;
 use crate::random::Random;
 use crate::report::{PlanSettings, Report};
 use crate::runner::{Plan, Probe, Tally, Workload, measure};
+use crate::start::CannotStart;
 
 /// Entries beside the hot one, so that the cache is not empty.
 const OTHERS: u64 = 1023;
@@ -72,7 +73,10 @@ impl<C: ReadCache> Workload<C> for OneKey {
 
 impl Hot {
     /// Fills a cache and measures it.
-    pub fn run<C: ReadCache>(&self) -> Report<Settings> {
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub fn run<C: ReadCache>(&self) -> Result<Report<Settings>, CannotStart> {
         let entries = OTHERS as usize + 1;
         let settings = CacheSettings {
             // Room for all whatever a cache makes of its capacity.
@@ -88,8 +92,8 @@ impl Hot {
             cache.fill(key_of(rank), C::Block::new(key_of(rank), self.value_bytes));
         }
         cache.settle();
-        let figures = measure(&cache, &OneKey { scoped: self.scoped }, &self.plan);
-        Report {
+        let figures = measure(&cache, &OneKey { scoped: self.scoped }, &self.plan)?;
+        Ok(Report {
             workload: "hot",
             figures,
             entries: cache.entries(),
@@ -101,6 +105,6 @@ impl Hot {
                 scoped: self.scoped,
                 capacity_bytes: settings.capacity,
             },
-        }
+        })
     }
 }

@@ -20,6 +20,7 @@ use crate::memory::resident_bytes;
 use crate::random::Random;
 use crate::report::PlanSettings;
 use crate::runner::{Figures, Length, Plan, Probe, Tally, Turn, Workload, measure, pass};
+use crate::start::CannotStart;
 
 /// How keys are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -139,17 +140,20 @@ impl<C: Cache> Workload<C> for Queries {
 
 impl Kudu {
     /// Runs all patterns.
-    pub fn run<C: Cache>(&self) -> KuduReport {
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub fn run<C: Cache>(&self) -> Result<KuduReport, CannotStart> {
         let mut rss_bytes = None;
         let runs = RUNS
             .into_iter()
             .map(|(pattern, ratio)| {
-                let run = self.run_one::<C>(pattern, ratio);
-                rss_bytes = rss_bytes.max(run.1);
-                run.0
+                let (run, rss) = self.run_one::<C>(pattern, ratio)?;
+                rss_bytes = rss_bytes.max(rss);
+                Ok(run)
             })
-            .collect();
-        KuduReport {
+            .collect::<Result<_, CannotStart>>()?;
+        Ok(KuduReport {
             workload: "kudu",
             runs,
             rss_bytes,
@@ -159,16 +163,23 @@ impl Kudu {
                 value_bytes: self.value_bytes,
                 charge_metadata: self.charge_metadata,
             },
-        }
+        })
     }
 
     /// Runs one pattern on a new cache; also returns the memory of the process at its end.
-    pub fn run_one<C: Cache>(&self, pattern: Pattern, ratio: f64) -> (Run, Option<u64>) {
-        (self.fill::<C>(pattern, ratio).measure(&self.plan), resident_bytes())
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub fn run_one<C: Cache>(&self, pattern: Pattern, ratio: f64) -> Result<(Run, Option<u64>), CannotStart> {
+        let run = self.fill::<C>(pattern, ratio)?.measure(&self.plan)?;
+        Ok((run, resident_bytes()))
     }
 
     /// Fills a new cache by one pattern.
-    pub fn fill<C: Cache>(&self, pattern: Pattern, ratio: f64) -> Filled<C> {
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub fn fill<C: Cache>(&self, pattern: Pattern, ratio: f64) -> Result<Filled<C>, CannotStart> {
         let fitting = self.cache_bytes / self.value_bytes.max(1);
         #[expect(clippy::cast_sign_loss, reason = "sizes and ratios are not negative")]
         let keys = ((fitting as f64 * ratio) as u64).max(1);
@@ -182,9 +193,9 @@ impl Kudu {
             seed: self.plan.seed,
         });
         let operations = (fitting as u64).saturating_mul(FILLING).div_ceil(u64::from(self.plan.threads));
-        pass(&cache, &queries, &Plan { length: Length::Operations(operations), ..self.plan }, Turn::WarmUp);
+        pass(&cache, &queries, &Plan { length: Length::Operations(operations), ..self.plan }, Turn::WarmUp)?;
         cache.settle();
-        Filled { cache, queries, ratio }
+        Ok(Filled { cache, queries, ratio })
     }
 }
 
@@ -204,9 +215,12 @@ impl<C> fmt::Debug for Filled<C> {
 
 impl<C: Cache> Filled<C> {
     /// Measures it.
-    pub fn measure(&self, plan: &Plan) -> Run {
-        let figures = measure(&self.cache, &self.queries, plan);
-        Run { pattern: self.queries.pattern, ratio: self.ratio, figures }
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub fn measure(&self, plan: &Plan) -> Result<Run, CannotStart> {
+        let figures = measure(&self.cache, &self.queries, plan)?;
+        Ok(Run { pattern: self.queries.pattern, ratio: self.ratio, figures })
     }
 }
 

@@ -19,7 +19,7 @@
 //! # Where things are
 //!
 //! [`cache`] has the traits and what a cache is built from, [`block`] the values, [`clock`] hyperclock itself behind the traits;
-//! [`random`], [`zipf`] and [`draws`] choose keys; [`latency`], [`memory`], [`report`] and [`table`] are about the figures.
+//! [`random`], [`zipf`] and [`draws`] choose keys; [`latency`], [`memory`], [`report`] and [`table`] are about the figures; [`start`] starts threads, all or none.
 
 #![forbid(unsafe_code)]
 
@@ -38,6 +38,7 @@ pub mod mixed;
 pub mod random;
 pub mod report;
 pub mod runner;
+pub mod start;
 pub mod table;
 pub mod zipf;
 

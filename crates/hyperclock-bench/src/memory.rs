@@ -1,8 +1,13 @@
-//! How much memory this process holds, as the operating system counts it.
+//! How much memory this process holds, and how much there is, as the operating system counts it.
 
 /// Resident bytes of this process, or `None` where the system does not tell (anything but Linux).
 pub fn resident_bytes() -> Option<u64> {
     field(&std::fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
+}
+
+/// Bytes of the machine's memory, or `None` where the system does not tell (anything but Linux).
+pub fn physical_bytes() -> Option<u64> {
+    field(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")
 }
 
 /// The value in bytes of a `Name:   N kB` line.
@@ -28,5 +33,6 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn this_process_has_some() {
         assert!(resident_bytes().unwrap() > 100 << 10);
+        assert!(physical_bytes().unwrap() > resident_bytes().unwrap());
     }
 }

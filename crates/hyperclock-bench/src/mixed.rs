@@ -22,6 +22,7 @@ use crate::memory::resident_bytes;
 use crate::random::Random;
 use crate::report::{PlanSettings, Report};
 use crate::runner::{Plan, Probe, Tally, Workload, measure};
+use crate::start::CannotStart;
 
 /// The stream of the fill.
 const FILLING: u64 = u64::MAX;
@@ -254,7 +255,10 @@ impl Mixed {
     }
 
     /// Fills a cache and measures it.
-    pub fn run<C: Cache>(&self) -> Report<Settings> {
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub fn run<C: Cache>(&self) -> Result<Report<Settings>, CannotStart> {
         let mix = Mix::new(self);
         let mut cache = C::build(&CacheSettings {
             capacity: self.cache_bytes,
@@ -268,8 +272,8 @@ impl Mixed {
             mix.populate(&cache, self.cache_bytes, Random::stream(self.plan.seed, FILLING));
             cache.settle();
         }
-        let figures = measure(&cache, &mix, &self.plan);
-        Report {
+        let figures = measure(&cache, &mix, &self.plan)?;
+        Ok(Report {
             workload: "cache",
             figures,
             entries: cache.entries(),
@@ -289,7 +293,7 @@ impl Mixed {
                 keys: mix.keys,
                 pinned_handles: mix.pinned_handles,
             },
-        }
+        })
     }
 }
 
@@ -353,13 +357,13 @@ mod tests {
 
     #[test]
     fn a_run_looks_up_as_often_as_the_percentages_say() {
-        let report = mixed().run::<HyperClock<Buffer>>();
+        let report = mixed().run::<HyperClock<Buffer>>().unwrap();
         let figures = &report.figures;
         assert_eq!(figures.operations, 4000);
         assert!(figures.hit_ratio.is_some_and(|ratio| (0.4..0.95).contains(&ratio)), "{figures:?}");
         let only =
             Percentages { lookup_insert_percent: 0, lookup_percent: 0, erase_percent: 93, ..Percentages::default() };
-        let report = Mixed { percentages: only, ..mixed() }.run::<HyperClock<Buffer>>();
+        let report = Mixed { percentages: only, ..mixed() }.run::<HyperClock<Buffer>>().unwrap();
         assert_eq!(report.figures.hit_ratio, None);
     }
 }

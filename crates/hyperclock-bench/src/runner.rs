@@ -6,12 +6,11 @@
 //! batch: a cache that does its maintenance every so many operations, and moka does it every 64, would else have it in every
 //! latency or in none.
 //!
-//! Threads start together behind a barrier, each with a stream of random numbers of its own. A pass ends after so many
+//! Threads start together behind a gate, each with a stream of random numbers of its own. A pass ends after so many
 //! operations of each thread, or after so long: then a flag is raised that threads look at between batches of 64, and the
 //! rate is operations over the time from the first thread's beginning to the last one's end. Nothing else is shared.
 
 use std::hint::black_box;
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,6 +19,7 @@ use serde::Serialize;
 
 use crate::latency::Latencies;
 use crate::random::Random;
+use crate::start::{CannotStart, Gate, start_all};
 
 /// One operation in so many is timed, at a place that is drawn; also how many run between two looks at the flag.
 pub const BATCH: u64 = 64;
@@ -163,10 +163,13 @@ pub enum Turn {
 }
 
 /// Runs the untimed and the timed pass.
-pub fn measure<C: Sync, W: Workload<C>>(cache: &C, workload: &W, plan: &Plan) -> Figures {
-    let rate = pass(cache, workload, plan, Turn::Untimed);
-    let timed = pass(cache, workload, plan, Turn::Timed);
-    Figures {
+///
+/// # Errors
+/// When the system refuses a thread.
+pub fn measure<C: Sync, W: Workload<C>>(cache: &C, workload: &W, plan: &Plan) -> Result<Figures, CannotStart> {
+    let rate = pass(cache, workload, plan, Turn::Untimed)?;
+    let timed = pass(cache, workload, plan, Turn::Timed)?;
+    Ok(Figures {
         operations: rate.operations,
         elapsed_seconds: rate.elapsed.as_secs_f64(),
         ops_per_sec: rate.ops_per_sec(),
@@ -176,44 +179,46 @@ pub fn measure<C: Sync, W: Workload<C>>(cache: &C, workload: &W, plan: &Plan) ->
         p99_ns: timed.latencies.quantile(0.99),
         p999_ns: timed.latencies.quantile(0.999),
         max_ns: timed.latencies.longest(),
-    }
+    })
 }
 
 /// Runs one pass.
 ///
+/// # Errors
+/// When the system refuses a thread.
+///
 /// # Panics
 /// When an operation panics: then the other threads end, and the panic goes on here.
-pub fn pass<C: Sync, W: Workload<C>>(cache: &C, workload: &W, plan: &Plan, turn: Turn) -> Pass {
+pub fn pass<C: Sync, W: Workload<C>>(cache: &C, workload: &W, plan: &Plan, turn: Turn) -> Result<Pass, CannotStart> {
     let stop = AtomicBool::new(false);
-    let begin = Barrier::new(usize::from(plan.threads) + 1);
+    let waiting = usize::from(plan.threads) + 1;
+    let (started, begin) = (Gate::new(waiting), Gate::new(waiting));
+    let work = |index: u16| {
+        let _guard = begin.cancel_on_panic();
+        let stream = turn as u64 * u64::from(plan.threads) + u64::from(index);
+        let mut state = workload.thread(cache, stream, Random::stream(plan.seed, stream));
+        let places = (turn == Turn::Timed).then(|| Random::stream(!plan.seed, stream));
+        begin.wait().then(|| repeat(cache, workload, plan.length, places, &stop, &mut state))
+    };
     let reports = thread::scope(|scope| {
-        let handles: Vec<_> = (0..u64::from(plan.threads))
-            .map(|index| {
-                let stream = turn as u64 * u64::from(plan.threads) + index;
-                let (begin, stop) = (&begin, &stop);
-                scope.spawn(move || {
-                    let mut state = workload.thread(cache, stream, Random::stream(plan.seed, stream));
-                    let places = (turn == Turn::Timed).then(|| Random::stream(!plan.seed, stream));
-                    begin.wait();
-                    repeat(cache, workload, plan.length, places, stop, &mut state)
-                })
-            })
-            .collect();
-        begin.wait();
-        if let Length::Time(time) = plan.length {
+        let handles = start_all(scope, &started, plan.threads, &work)?;
+        if begin.wait()
+            && let Length::Time(time) = plan.length
+        {
             thread::sleep(time);
             stop.store(true, Ordering::Relaxed);
         }
-        handles
-            .into_iter()
-            .map(|handle| {
-                handle.join().unwrap_or_else(|panic| {
-                    stop.store(true, Ordering::Relaxed);
-                    std::panic::resume_unwind(panic)
-                })
-            })
-            .collect::<Vec<_>>()
-    });
+        let mut reports = Vec::with_capacity(handles.len());
+        for handle in handles {
+            let report = handle.join().unwrap_or_else(|panic| {
+                stop.store(true, Ordering::Relaxed);
+                std::panic::resume_unwind(panic)
+            });
+            // A thread without a report gave way to one that panicked.
+            reports.extend(report.flatten());
+        }
+        Ok(reports)
+    })?;
     let mut total =
         Pass { operations: 0, elapsed: Duration::ZERO, tally: Tally::default(), latencies: Latencies::new() };
     for report in &reports {
@@ -227,7 +232,7 @@ pub fn pass<C: Sync, W: Workload<C>>(cache: &C, workload: &W, plan: &Plan, turn:
     if let (Some(first), Some(last)) = (first, last) {
         total.elapsed = last.duration_since(first);
     }
-    total
+    Ok(total)
 }
 
 struct ThreadReport {
@@ -301,11 +306,11 @@ mod tests {
     #[test]
     fn every_operation_is_made_once_and_one_in_64_is_timed() {
         let count = Count(AtomicU64::new(0));
-        let untimed = pass(&(), &count, &plan(Length::Operations(1000)), Turn::Untimed);
+        let untimed = pass(&(), &count, &plan(Length::Operations(1000)), Turn::Untimed).unwrap();
         assert_eq!((untimed.operations, untimed.tally.lookups, untimed.latencies.count()), (3000, 3000, 0));
         let ratio = untimed.tally.hit_ratio().unwrap();
         assert!((0.2..0.3).contains(&ratio), "{ratio}");
-        let timed = pass(&(), &count, &plan(Length::Operations(1000)), Turn::Timed);
+        let timed = pass(&(), &count, &plan(Length::Operations(1000)), Turn::Timed).unwrap();
         assert_eq!((timed.operations, timed.latencies.count()), (3000, 3 * 16));
         assert_ne!(timed.tally, untimed.tally, "each pass has streams of its own");
         assert_eq!(count.0.into_inner(), 6000);
@@ -314,7 +319,7 @@ mod tests {
     #[test]
     fn time_ends_a_pass() {
         let count = Count(AtomicU64::new(0));
-        let pass = pass(&(), &count, &plan(Length::Time(Duration::from_millis(20))), Turn::Untimed);
+        let pass = pass(&(), &count, &plan(Length::Time(Duration::from_millis(20))), Turn::Untimed).unwrap();
         assert!(pass.elapsed >= Duration::from_millis(15));
         assert_eq!(pass.operations, count.0.into_inner());
         assert!(pass.ops_per_sec() > 0.0);
@@ -323,7 +328,7 @@ mod tests {
     #[test]
     fn figures_come_from_both_passes() {
         let count = Count(AtomicU64::new(0));
-        let figures = measure(&(), &count, &plan(Length::Operations(640)));
+        let figures = measure(&(), &count, &plan(Length::Operations(640))).unwrap();
         assert_eq!((figures.operations, figures.timed_operations), (1920, 30));
         assert!(figures.p50_ns <= figures.p99_ns && figures.p99_ns <= figures.p999_ns);
         assert!(figures.p999_ns <= figures.max_ns);

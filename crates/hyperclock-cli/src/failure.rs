@@ -13,6 +13,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+use hyperclock_bench::start::CannotStart;
 use serde::Serialize;
 
 /// What a command that ran to its end found out.
@@ -78,6 +79,12 @@ impl Failure {
             Self::Said { kind: Kind::Usage, .. } => ExitCode::from(2),
             Self::Said { kind: Kind::Unavailable, .. } => ExitCode::from(3),
         }
+    }
+}
+
+impl From<CannotStart> for Failure {
+    fn from(error: CannotStart) -> Self {
+        Self::unavailable(error.to_string())
     }
 }
 

@@ -13,6 +13,8 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use hyperclock_bench::start::CannotStart;
+
 use crate::failure::{Failure, Result};
 
 /// A chunk is handed over when it has grown to this many bytes.
@@ -35,7 +37,7 @@ where
     let results = Mutex::new(Vec::with_capacity(count));
     thread::scope(|scope| {
         for _ in 0..threads {
-            scope.spawn(|| {
+            let started = thread::Builder::new().spawn_scoped(scope, || {
                 loop {
                     let part = next.fetch_add(1, Ordering::Relaxed);
                     if part >= count {
@@ -45,8 +47,14 @@ where
                     results.lock().unwrap_or_else(PoisonError::into_inner).push((part, result));
                 }
             });
+            if let Err(error) = started {
+                // Those that run stop after their part.
+                next.store(count, Ordering::Relaxed);
+                return Err(CannotStart::new(threads, error));
+            }
         }
-    });
+        Ok(())
+    })?;
     let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
     results.sort_unstable_by_key(|&(part, _)| part);
     results.into_iter().map(|(_, result)| result).collect()
@@ -102,9 +110,10 @@ where
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..count).map(|_| sync_channel::<Result<Vec<u8>>>(AHEAD)).unzip();
     let parts: Mutex<std::iter::Enumerate<std::vec::IntoIter<SyncSender<_>>>> =
         Mutex::new(senders.into_iter().enumerate());
+    let threads = usize::from(threads).min(count);
     thread::scope(|scope| {
-        for _ in 0..usize::from(threads).min(count) {
-            scope.spawn(|| {
+        for _ in 0..threads {
+            let started = thread::Builder::new().spawn_scoped(scope, || {
                 loop {
                     let next = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
                     let Some((part, sender)) = next else { break };
@@ -117,6 +126,10 @@ where
                     }
                 }
             });
+            if let Err(error) = started {
+                drop(receivers);
+                return Err(CannotStart::new(threads, error).into());
+            }
         }
         // Ends early by dropping the receivers, which ends the producers.
         receivers.into_iter().flatten().try_for_each(|chunk| consume(&chunk?))

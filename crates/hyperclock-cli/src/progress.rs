@@ -80,7 +80,7 @@ impl Waiting {
     pub(crate) fn new(doing: &'static str) -> Self {
         let call = io::stderr().is_terminal().then(|| {
             let (call, ended) = channel();
-            let watcher = thread::spawn(move || {
+            let watcher = thread::Builder::new().spawn(move || {
                 if ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
                     let bar = ProgressBar::new_spinner().with_message(doing);
                     bar.enable_steady_tick(Duration::from_secs(1) / u32::from(DRAWS_PER_SECOND));
@@ -89,9 +89,10 @@ impl Waiting {
                     bar.finish_and_clear();
                 }
             });
-            (call, watcher)
+            // Where the system has no thread left, there is no spinner.
+            Some((call, watcher.ok()?))
         });
-        Self { call }
+        Self { call: call.flatten() }
     }
 }
 

@@ -36,6 +36,17 @@ pub(crate) fn parse_some_memory(text: &str) -> Result<usize, String> {
     }
 }
 
+/// The largest value that a benchmark makes.
+const MAX_VALUE: usize = 64 << 20;
+
+/// A size of a benchmark's value.
+pub(crate) fn parse_value_size(text: &str) -> Result<usize, String> {
+    match parse_some_memory(text)? {
+        bytes if bytes <= MAX_VALUE => Ok(bytes),
+        _ => Err(format!("`{text}` is more than the 64MiB that a value may have")),
+    }
+}
+
 /// Parses a duration in seconds, with or without `s`.
 pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
     let digits = text.strip_suffix('s').unwrap_or(text);

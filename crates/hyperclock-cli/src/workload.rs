@@ -6,13 +6,13 @@
 //! Each thread has its own stream of random numbers and its own histogram; nothing is shared while reads run but the keys,
 //! which do not change, and one counter for progress, written once a batch.
 
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use hyperclock_bench::latency::Latencies;
 use hyperclock_bench::random::Random;
+use hyperclock_bench::start::{Gate, start_all};
 use hyperclock_bench::zipf::{Distribution, RankSampler};
 
 use crate::failure::{Failure, Result};
@@ -90,19 +90,16 @@ impl Workload {
             workload: self,
             keys,
             sampler,
-            begin: Barrier::new(usize::from(self.threads)),
+            begin: Gate::new(usize::from(self.threads)),
             done: AtomicU64::new(0),
             failed: AtomicBool::new(false),
             main: thread::current(),
         };
         let begun = Instant::now();
+        let started = Gate::new(usize::from(self.threads) + 1);
+        let work = |index| shared.thread(index, &read);
         let reports = thread::scope(|scope| {
-            let handles: Vec<_> = (0..self.threads)
-                .map(|index| {
-                    let (shared, read) = (&shared, &read);
-                    scope.spawn(move || shared.thread(index, read))
-                })
-                .collect();
+            let handles = start_all(scope, &started, self.threads, &work)?;
             let progress = match self.end {
                 End::Reads(reads) => Progress::of(doing, "reads", reads),
                 End::After(_) => Progress::open(doing, "reads"),
@@ -111,11 +108,14 @@ impl Workload {
                 thread::park_timeout(POLL);
                 progress.set(shared.done.load(Ordering::Relaxed));
             }
-            handles
-                .into_iter()
-                .map(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .collect::<Vec<_>>()
-        });
+            let mut reports = Vec::with_capacity(handles.len());
+            for handle in handles {
+                // A thread without a report gave way to one that panicked.
+                let report = handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                reports.extend(report.flatten());
+            }
+            Ok::<_, Failure>(reports)
+        })?;
         let mut total =
             Measured { reads: 0, found: 0, bytes_returned: 0, elapsed: Duration::ZERO, latencies: Latencies::new() };
         let (mut first, mut last) = (None, begun);
@@ -149,7 +149,7 @@ struct Shared<'a> {
     workload: &'a Workload,
     keys: &'a RankedKeys,
     sampler: RankSampler,
-    begin: Barrier,
+    begin: Gate,
     /// Reads done, for progress.
     done: AtomicU64,
     failed: AtomicBool,
@@ -166,30 +166,42 @@ struct ThreadReport {
 }
 
 impl Shared<'_> {
-    fn thread<F>(&self, index: u16, read: &F) -> Result<ThreadReport>
+    /// The reads of a thread; `None` if another one panicked before they began.
+    fn thread<F>(&self, index: u16, read: &F) -> Option<Result<ThreadReport>>
     where
         F: Fn(u32, &[u8]) -> Result<Option<usize>>,
     {
+        let _guard = self.begin.cancel_on_panic();
         let outcome = self.reads(index, read);
-        if outcome.is_err() {
+        if matches!(outcome, Some(Err(_))) {
             self.failed.store(true, Ordering::Relaxed);
         }
         self.main.unpark();
         outcome
     }
 
-    fn reads<F>(&self, index: u16, read: &F) -> Result<ThreadReport>
+    fn reads<F>(&self, index: u16, read: &F) -> Option<Result<ThreadReport>>
     where
         F: Fn(u32, &[u8]) -> Result<Option<usize>>,
     {
-        let mut random = Random::stream(self.workload.seed, u64::from(index));
-        let mut latencies = Latencies::new();
-        let (mut found, mut bytes_returned) = (0, 0);
-        let mut left = self.workload.share(index);
-        let mut drawn = Vec::with_capacity(BATCH);
-        let mut longer_key = Vec::new();
+        let random = Random::stream(self.workload.seed, u64::from(index));
+        let (latencies, drawn) = (Latencies::new(), Vec::with_capacity(BATCH));
+        self.begin.wait().then(|| self.timed_reads(self.workload.share(index), read, random, latencies, drawn))
+    }
 
-        self.begin.wait();
+    fn timed_reads<F>(
+        &self,
+        mut left: u64,
+        read: &F,
+        mut random: Random,
+        mut latencies: Latencies,
+        mut drawn: Vec<(u64, bool)>,
+    ) -> Result<ThreadReport>
+    where
+        F: Fn(u32, &[u8]) -> Result<Option<usize>>,
+    {
+        let (mut found, mut bytes_returned) = (0, 0);
+        let mut longer_key = Vec::new();
         let begun = Instant::now();
         let deadline = match self.workload.end {
             End::Reads(_) => None,

@@ -22,6 +22,18 @@ fn extend(path: &Path, size: u64) {
     OpenOptions::new().write(true).open(path).unwrap().set_len(size).unwrap();
 }
 
+/// Lengths at the ends of records, and around them.
+fn cuts(manifest: &[u8]) -> Vec<usize> {
+    let mut cuts = Vec::new();
+    let mut at = 0;
+    while at < manifest.len() {
+        let next = at + 7 + usize::from(u16::from_le_bytes([manifest[at + 4], manifest[at + 5]]));
+        cuts.extend([at, at + 1, at + 6, at + 7, (at + next) / 2, next - 1]);
+        at = next;
+    }
+    cuts
+}
+
 #[test]
 fn a_whole_database_has_no_warnings() {
     for fixture in fixtures() {
@@ -39,7 +51,7 @@ fn a_manifest_cut_anywhere_is_damage_or_told_of() {
         let path = manifest(dir.path());
         let whole = fs::read(&path).unwrap();
         let (mut torn, mut between) = (0, 0);
-        for end in 0..whole.len() {
+        for end in cuts(&whole) {
             fs::write(&path, &whole[..end]).unwrap();
             let Ok(db) = open(dir.path()) else { continue };
             let kinds = kinds(db.warnings());
@@ -55,7 +67,7 @@ fn a_manifest_cut_anywhere_is_damage_or_told_of() {
                 assert!(complete || kinds == [WarningKind::UnknownTables], "{name} cut at {end}: {kinds:?}");
             }
         }
-        assert!(torn > 20 && between > 0, "{name}: {torn}, {between}");
+        assert!(torn > 10 && between > 0, "{name}: {torn}, {between}");
     }
 }
 

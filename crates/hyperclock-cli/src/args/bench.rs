@@ -8,7 +8,7 @@ use hyperclock_bench::runner::{Length, Plan};
 use hyperclock_bench::zipf::Distribution;
 
 use super::DEFAULT_SEED;
-use crate::sizes::{parse_memory_size, parse_seconds, parse_share, parse_share_above_zero, parse_some_memory};
+use crate::sizes::{parse_memory_size, parse_seconds, parse_share, parse_share_above_zero, parse_value_size};
 
 /// The caches that can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -96,7 +96,7 @@ pub(crate) struct CacheArgs {
     pub(crate) cache_size: usize,
 
     /// Bytes of a value.
-    #[arg(long, value_name = "SIZE", default_value = "8KiB", value_parser = parse_some_memory)]
+    #[arg(long, value_name = "SIZE", default_value = "8KiB", value_parser = parse_value_size)]
     pub(crate) value_bytes: usize,
 
     /// Share of the keys that fits into the cache.
@@ -178,7 +178,7 @@ pub(crate) struct KuduArgs {
     pub(crate) cache_size: usize,
 
     /// Bytes of a value.
-    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = parse_some_memory)]
+    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = parse_value_size)]
     pub(crate) value_bytes: usize,
 
     #[command(flatten)]
@@ -200,7 +200,7 @@ pub(crate) struct HitsArgs {
     pub(crate) entries: u32,
 
     /// Bytes of a value.
-    #[arg(long, value_name = "SIZE", default_value = "64", value_parser = parse_some_memory)]
+    #[arg(long, value_name = "SIZE", default_value = "64", value_parser = parse_value_size)]
     pub(crate) value_bytes: usize,
 
     /// How keys are drawn: `uniform` or `zipf:THETA`.
@@ -220,7 +220,7 @@ pub(crate) struct HotArgs {
     pub(crate) run: RunArgs,
 
     /// Bytes of a value.
-    #[arg(long, value_name = "SIZE", default_value = "64", value_parser = parse_some_memory)]
+    #[arg(long, value_name = "SIZE", default_value = "64", value_parser = parse_value_size)]
     pub(crate) value_bytes: usize,
 
     /// Use the value through `View::read`, which takes and drops a handle itself today.
@@ -243,7 +243,7 @@ pub(crate) struct ChurnArgs {
     pub(crate) entries: u32,
 
     /// Bytes of a value.
-    #[arg(long, value_name = "SIZE", default_value = "64", value_parser = parse_some_memory)]
+    #[arg(long, value_name = "SIZE", default_value = "64", value_parser = parse_value_size)]
     pub(crate) value_bytes: usize,
 
     /// Look each key up, and insert on a miss.

@@ -8,6 +8,7 @@ use hyperclock_bench::hits::Hits;
 use hyperclock_bench::hot::Hot;
 use hyperclock_bench::instances::{Instances, InstancesReport};
 use hyperclock_bench::kudu::{Kudu, KuduReport};
+use hyperclock_bench::memory;
 use hyperclock_bench::mixed::{Mixed, Percentages};
 use hyperclock_bench::report::Report;
 use hyperclock_bench::runner::Figures;
@@ -29,7 +30,7 @@ const INLINE: usize = 64;
 trait Measure {
     type Report: Serialize;
 
-    fn on<C: Cache>(&self) -> Self::Report;
+    fn on<C: Cache>(&self) -> Result<Self::Report>;
 
     /// The figures for a person.
     fn show(report: &Self::Report, table: &mut Table);
@@ -45,6 +46,7 @@ pub(crate) fn run(command: &BenchCommand, output: &mut Output) -> Result<Verdict
                     percentages.sum()
                 )));
             }
+            require_memory(args.cache_size as u64, "--cache-size")?;
             let mixed = Mixed {
                 plan: args.run.plan(),
                 cache_bytes: args.cache_size,
@@ -60,6 +62,7 @@ pub(crate) fn run(command: &BenchCommand, output: &mut Output) -> Result<Verdict
             on_cache(args.run.cache, args.value_bytes, &mixed, output)
         }
         BenchCommand::Kudu(args) => {
+            require_memory(args.cache_size as u64, "--cache-size")?;
             let kudu = Kudu {
                 plan: args.run.plan(),
                 cache_bytes: args.cache_size,
@@ -69,6 +72,7 @@ pub(crate) fn run(command: &BenchCommand, output: &mut Output) -> Result<Verdict
             on_cache(args.run.cache, args.value_bytes, &kudu, output)
         }
         BenchCommand::Hits(args) => {
+            require_memory_of(args.entries, args.value_bytes)?;
             let hits = Hits {
                 plan: args.run.plan(),
                 entries: args.entries,
@@ -83,6 +87,7 @@ pub(crate) fn run(command: &BenchCommand, output: &mut Output) -> Result<Verdict
             on_cache(args.run.cache, args.value_bytes, &hot, output)
         }
         BenchCommand::Churn(args) => {
+            require_memory_of(args.entries, args.value_bytes)?;
             let churn = Churn {
                 plan: args.run.plan(),
                 entries: args.entries,
@@ -99,14 +104,30 @@ pub(crate) fn run(command: &BenchCommand, output: &mut Output) -> Result<Verdict
     }
 }
 
+/// Refuses what fills more memory than the machine has.
+fn require_memory(bytes: u64, option: &str) -> Result<()> {
+    match memory::physical_bytes() {
+        Some(physical) if bytes > physical => Err(Failure::usage(format!(
+            "{option}: {} are more than this machine's memory of {}: lower {option}",
+            show_size(bytes),
+            show_size(physical)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn require_memory_of(entries: u32, value_bytes: usize) -> Result<()> {
+    require_memory(u64::from(entries).saturating_mul(value_bytes as u64), "--entries times --value-bytes")
+}
+
 /// Measures the cache of a name, with values of a size.
 fn on_cache<M: Measure>(cache: CacheChoice, value_bytes: usize, measure: &M, output: &mut Output) -> Result<Verdict> {
     let name = cache.name;
     let report = {
         let _waiting = Waiting::new("measuring");
         match (name, value_bytes) {
-            (CacheName::Clock, INLINE) => measure.on::<HyperClock<Inline<INLINE>>>(),
-            (CacheName::Clock, _) => measure.on::<HyperClock<Buffer>>(),
+            (CacheName::Clock, INLINE) => measure.on::<HyperClock<Inline<INLINE>>>()?,
+            (CacheName::Clock, _) => measure.on::<HyperClock<Buffer>>()?,
         }
     };
     write::<M>(name, &report, output)
@@ -169,8 +190,8 @@ fn show_report<S>(report: &Report<S>, table: &mut Table) {
 impl Measure for Mixed {
     type Report = Report<hyperclock_bench::mixed::Settings>;
 
-    fn on<C: Cache>(&self) -> Self::Report {
-        self.run::<C>()
+    fn on<C: Cache>(&self) -> Result<Self::Report> {
+        Ok(self.run::<C>()?)
     }
 
     fn show(report: &Self::Report, table: &mut Table) {
@@ -181,8 +202,8 @@ impl Measure for Mixed {
 impl Measure for Hits {
     type Report = Report<hyperclock_bench::hits::Settings>;
 
-    fn on<C: Cache>(&self) -> Self::Report {
-        self.run::<C>()
+    fn on<C: Cache>(&self) -> Result<Self::Report> {
+        Ok(self.run::<C>()?)
     }
 
     fn show(report: &Self::Report, table: &mut Table) {
@@ -193,8 +214,8 @@ impl Measure for Hits {
 impl Measure for Hot {
     type Report = Report<hyperclock_bench::hot::Settings>;
 
-    fn on<C: Cache>(&self) -> Self::Report {
-        self.run::<C>()
+    fn on<C: Cache>(&self) -> Result<Self::Report> {
+        Ok(self.run::<C>()?)
     }
 
     fn show(report: &Self::Report, table: &mut Table) {
@@ -205,8 +226,8 @@ impl Measure for Hot {
 impl Measure for Churn {
     type Report = Report<hyperclock_bench::churn::Settings>;
 
-    fn on<C: Cache>(&self) -> Self::Report {
-        self.run::<C>()
+    fn on<C: Cache>(&self) -> Result<Self::Report> {
+        Ok(self.run::<C>()?)
     }
 
     fn show(report: &Self::Report, table: &mut Table) {
@@ -217,8 +238,8 @@ impl Measure for Churn {
 impl Measure for Kudu {
     type Report = KuduReport;
 
-    fn on<C: Cache>(&self) -> Self::Report {
-        self.run::<C>()
+    fn on<C: Cache>(&self) -> Result<Self::Report> {
+        Ok(self.run::<C>()?)
     }
 
     fn show(report: &Self::Report, table: &mut Table) {
@@ -243,8 +264,8 @@ impl Measure for Kudu {
 impl Measure for Instances {
     type Report = InstancesReport;
 
-    fn on<C: Cache>(&self) -> Self::Report {
-        self.run::<C>()
+    fn on<C: Cache>(&self) -> Result<Self::Report> {
+        Ok(self.run::<C>())
     }
 
     fn show(report: &Self::Report, table: &mut Table) {

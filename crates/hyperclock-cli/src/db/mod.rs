@@ -12,7 +12,7 @@ mod stats;
 
 pub(crate) use fill::{FillSummary, fill};
 pub(crate) use measure::{Measurement, Report as MeasurementReport, percent, sample};
-pub(crate) use session::Session;
+pub(crate) use session::{Session, WarningReport};
 
 use crate::args::DbCommand;
 use crate::failure::{Result, Verdict};

@@ -1,15 +1,18 @@
 //! An open database, its cache, and the column families that a command was asked for.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use hyperclock::BlockCache;
 use hyperclock_sst::{
-    BlockReads, Comparator, Db, DbIter, DbOptions, Error, PinnedSlice, ReadOptions, comparator_by_name,
+    BlockReads, Comparator, Db, DbIter, DbOptions, Error, PinnedSlice, ReadOptions, Warning, comparator_by_name,
 };
+use serde::Serialize;
 
 use crate::args::Target;
 use crate::failure::{Failure, Kind, Result};
+use crate::output::note;
 use crate::progress::Waiting;
 
 /// The file that makes a folder a database.
@@ -32,6 +35,27 @@ pub(crate) struct Family {
     pub(crate) name: String,
     pub(crate) comparator: Arc<dyn Comparator>,
     id: u32,
+}
+
+/// Something that was left out when a database was opened.
+#[derive(Serialize)]
+pub(crate) struct WarningReport {
+    kind: &'static str,
+    path: String,
+    /// Where it begins in the file, if it does.
+    offset: Option<u64>,
+    message: String,
+}
+
+impl From<&Warning> for WarningReport {
+    fn from(warning: &Warning) -> Self {
+        Self {
+            kind: warning.kind.name(),
+            path: warning.file.display().to_string(),
+            offset: warning.offset,
+            message: warning.what.clone(),
+        }
+    }
 }
 
 /// What was read from disk.
@@ -84,7 +108,8 @@ impl Session {
                 directory.display()
             )));
         }
-        if !directory.join(CURRENT).exists() {
+        // A link that leads nowhere is there: what is wrong with it is the reader's to say.
+        if directory.join(CURRENT).symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             return Err(Failure::unavailable(format!(
                 "{} holds no database (it has no file {CURRENT}): give the folder of a RocksDB database with --db",
                 directory.display()
@@ -96,6 +121,9 @@ impl Session {
         let waiting = Waiting::new("opening");
         let db = Db::open_read_only(directory, &DbOptions::new(cache.clone()))?;
         drop(waiting);
+        for warning in db.warnings() {
+            note(&format!("warning: {warning}"));
+        }
         let chosen: Vec<_> = match choice {
             Choice::All => db.column_families().iter().collect(),
             Choice::Named(name) => db.column_family(name).into_iter().collect(),
@@ -121,6 +149,11 @@ impl Session {
             })
             .collect::<Result<_>>()?;
         Ok(Self { db, cache, families })
+    }
+
+    /// What was left out when the database was opened, for a report.
+    pub(crate) fn warnings(&self) -> Vec<WarningReport> {
+        self.db.warnings().iter().map(Into::into).collect()
     }
 
     pub(crate) fn db(&self) -> &Db {
@@ -160,7 +193,7 @@ impl Session {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let kind = match error {
-            Error::Corruption { .. } => Kind::Damage,
+            Error::Corruption { .. } | Error::Missing { .. } => Kind::Damage,
             Error::InvalidArgument(_) => Kind::Usage,
             _ => Kind::Unavailable,
         };
