@@ -100,7 +100,8 @@ pub use role::{Priority, Role};
 pub use stats::{RoleStats, Stats};
 pub use view::{CacheValue, View};
 
-/// Runs the example of the repository's README with the tests.
+/// Runs the examples of the repository's README and of the crate's own with the tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct ReadmeExamples;
