@@ -153,9 +153,7 @@ impl<T: Element> Arena<T> {
     pub(crate) fn give_back(&self, first: u32, count: u32) -> bool {
         let (segment, offset) = locate(first as usize);
         let inside = offset + count as usize <= segment_len(segment);
-        let Some(memory) = self.segments.get(segment).and_then(|s| NonNull::new(s.load_acquire())) else {
-            return false;
-        };
+        let Some(memory) = self.segments.get(segment).and_then(|s| NonNull::new(s.load_acquire())) else { return false };
         // SAFETY: the range is inside the segment, which `memory::allocate` made with this length.
         inside && unsafe { memory::give_back(memory, segment_len(segment), offset, count as usize) }
     }

@@ -222,9 +222,7 @@ impl Table {
         let first = length + BUCKET_CHUNK;
         let dead_from = self.reshaping.dead_from.load_relaxed();
         // The last chunk that is not given back: if one could not be, those below stay as well (R3).
-        if !length.is_multiple_of(BUCKET_CHUNK)
-            || (dead_from - 1) / u64::from(BUCKET_CHUNK) != u64::from(first / BUCKET_CHUNK)
-        {
+        if !length.is_multiple_of(BUCKET_CHUNK) || (dead_from - 1) / u64::from(BUCKET_CHUNK) != u64::from(first / BUCKET_CHUNK) {
             return;
         }
         let seen = (first..first + BUCKET_CHUNK).map(|index| self.buckets.get(index).control_locked().version());

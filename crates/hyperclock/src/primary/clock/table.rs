@@ -138,7 +138,11 @@ impl Table {
             buckets: Arena::new(),
             overflow: Arena::new(),
             slots: Pool::new(),
-            counters: Counters { entries: Atomic64::new(0), hand: Atomic64::new(0), reclaimable: Atomic64::new(0) },
+            counters: Counters {
+                entries: Atomic64::new(0),
+                hand: Atomic64::new(0),
+                reclaimable: Atomic64::new(0),
+            },
             reshaping: Reshaping::new(1 << INITIAL_DEPTH),
         };
         table.buckets.reserve((1 << INITIAL_DEPTH) - 1)?;
