@@ -7,6 +7,7 @@ use crate::key::KeyMixer;
 use crate::primary::sealed::Engine;
 use crate::primary::{Clock, Settings};
 use crate::primitive::Arc;
+use std::sync::OnceLock;
 
 /// What an entry is charged with beside its value: its slot, its share of the index, and its part of their slack.
 const METADATA_BYTES: u64 = 64;
@@ -143,7 +144,9 @@ impl Builder {
 }
 
 fn automatic_shards(capacity: usize) -> usize {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    // Asked once: the answer costs tens of microseconds.
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    let processors = *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
     let most = processors.saturating_mul(SHARDS_PER_PROCESSOR).min(MAX_SHARDS);
     1 << (capacity / SHARD_CAPACITY).clamp(1, most).ilog2()
 }
