@@ -64,6 +64,8 @@ struct Core {
     mixer: KeyMixer,
     metadata_charge: u64,
     effort_cap: u64,
+    /// Of each shard.
+    expected_entries: u64,
     /// Bytes that a step of the hand may free beyond what is needed.
     surplus: u64,
     budget: Arc<Budget>,
@@ -185,7 +187,7 @@ impl Core {
         if let Some(table) = self.table(shard) {
             return Some(table);
         }
-        let table = Box::into_raw(Box::new(Table::new().ok()?));
+        let table = Box::into_raw(Box::new(Table::new(self.expected_entries).ok()?));
         if self.shards[shard].set_once(table).is_err() {
             // SAFETY: the box was made above, and nobody else has seen it.
             drop(unsafe { Box::from_raw(table) });
@@ -452,6 +454,7 @@ impl Engine for Clock {
             mixer: KeyMixer::with_seed(settings.seed),
             metadata_charge: settings.metadata_charge,
             effort_cap: settings.effort_cap,
+            expected_entries: settings.expected_entries >> settings.shard_bits,
             surplus: settings.budget.capacity() / SURPLUS_SHARE,
             budget: settings.budget,
             outstanding: Atomic64::new(0),
