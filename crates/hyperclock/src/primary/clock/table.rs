@@ -54,6 +54,9 @@ pub(super) struct Counters {
     pub(super) hand: Atomic64,
     /// Slots left behind by last holders of erased entries.
     pub(super) reclaimable: Atomic64,
+    /// Hits in the first bucket of a chain.
+    #[cfg(all(test, not(any(loom, shuttle))))]
+    pub(super) fast_hits: Atomic64,
 }
 
 /// What a lookup found.
@@ -158,7 +161,13 @@ impl Table {
             buckets: Arena::new(),
             overflow: Arena::new(),
             slots: Pool::new(),
-            counters: Counters { entries: Atomic64::new(0), hand: Atomic64::new(0), reclaimable: Atomic64::new(0) },
+            counters: Counters {
+                entries: Atomic64::new(0),
+                hand: Atomic64::new(0),
+                reclaimable: Atomic64::new(0),
+                #[cfg(all(test, not(any(loom, shuttle))))]
+                fast_hits: Atomic64::new(0),
+            },
             reshaping: Reshaping::new(length),
         };
         table.buckets.reserve_all(length)?;
@@ -224,6 +233,8 @@ impl Table {
         let head = self.buckets.get(index);
         let control = head.control();
         if let Some(found) = self.scan(head, key, &mut gone) {
+            #[cfg(all(test, not(any(loom, shuttle))))]
+            self.counters.fast_hits.add_relaxed(1);
             return found;
         }
         // Most chains are one bucket, and nothing moved.
