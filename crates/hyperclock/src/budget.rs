@@ -39,10 +39,15 @@ impl Budget {
         self.standalone.load_relaxed()
     }
 
-    /// Adds a charge whatever the capacity; returns by how much usage is above the capacity now.
-    pub(crate) fn charge(&self, bytes: u64) -> u64 {
-        // Relaxed, here and below: the counts order nothing.
-        self.usage.add_relaxed(bytes).saturating_add(bytes).saturating_sub(self.capacity)
+    /// Adds a charge and takes off what was freed for it; returns by how much usage is above the capacity now.
+    pub(crate) fn exchange(&self, charged: u64, freed: u64) -> u64 {
+        let change = charged.wrapping_sub(freed);
+        self.usage.add_relaxed(change).wrapping_add(change).saturating_sub(self.capacity)
+    }
+
+    /// How much must be freed before a charge fits.
+    pub(crate) fn missing(&self, bytes: u64) -> u64 {
+        self.usage().saturating_add(bytes).saturating_sub(self.capacity)
     }
 
     /// Adds a charge if usage stays within the capacity; otherwise returns how much room is missing.

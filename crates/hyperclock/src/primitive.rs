@@ -177,6 +177,18 @@ impl<T> AtomicPtr<T> {
     }
 }
 
+/// Asks the processor to fetch the cache line of `target`; nothing where that cannot be asked.
+#[inline]
+pub(crate) fn prefetch<T>(target: *const T) {
+    #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
+    // SAFETY: a prefetch accesses nothing, whatever the address.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(target.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
+    let _ = target;
+}
+
 /// Lets another thread run: the reaction to a lock bit that stays set.
 pub(crate) fn yield_now() {
     thread::yield_now();

@@ -107,6 +107,8 @@ fn on_cache<M: Measure>(cache: CacheChoice, value_bytes: usize, measure: &M, out
         match (name, value_bytes) {
             (CacheName::Clock, INLINE) => measure.on::<HyperClock<Inline<INLINE>>>(),
             (CacheName::Clock, _) => measure.on::<HyperClock<Buffer>>(),
+            (CacheName::ClockFixed, INLINE) => measure.on::<HyperClock<Inline<INLINE>, true>>(),
+            (CacheName::ClockFixed, _) => measure.on::<HyperClock<Buffer, true>>(),
         }
     };
     write::<M>(name, &report, output)

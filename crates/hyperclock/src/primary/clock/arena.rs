@@ -1,14 +1,14 @@
 //! A growing array whose elements never move and whose memory is never given to another purpose while it lives.
 //!
 //! Segments double in size: segment 0 and 1 have [`FIRST`] elements, segment k has `FIRST << (k - 1)`. An index is
-//! turned into a segment and an offset by one count of leading zeros. Fresh memory is zeroed, and all-zero is a valid,
+//! turned into an address by its highest bit, which names the segment, and one addition. Fresh memory is zeroed, and all-zero is a valid,
 //! empty element; where the platform hands out zero pages, elements that were never touched cost nothing.
 //!
 //! A1. The pointer of a segment goes from null to its memory once; the memory stays until the arena is dropped. Pages of
 //!     elements that nobody owns may be given back in between: they stay where they are and read as zero.
 //! A2. An index that was handed out has its segment.
-//! A3. The address of every element fits into [`ADDRESS_BITS`] bits. Where the system gives memory beyond that, which
-//!     none does unless asked, it is given back and counts as no memory.
+//! A3. The address of every element fits into [`ADDRESS_BITS`] bits, and no segment's origin is null. Where the system gives
+//!     other memory, which none does unless asked, it is given back and counts as no memory.
 
 use super::memory;
 use crate::primitive::{Atomic64, AtomicPtr, MODEL};
@@ -39,7 +39,8 @@ pub(crate) unsafe trait Element: Sized + Sync {
 /// See the module documentation.
 #[derive(Debug)]
 pub(crate) struct Arena<T: Element> {
-    /// Read by every lookup, written a few times in a table's life: on lines of their own.
+    /// Where element 0 would be if all elements lay in a row with those of this segment; null without memory. Read by every
+    /// lookup, written a few times in a table's life: on lines of their own.
     segments: [AtomicPtr<T>; SEGMENTS],
     writers: Writers,
 }
@@ -57,14 +58,10 @@ struct Writers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutOfMemory;
 
-const fn locate(index: usize) -> (usize, usize) {
-    let units = index / FIRST;
-    if units == 0 {
-        (0, index)
-    } else {
-        let k = (usize::BITS - units.leading_zeros()) as usize;
-        (k, index - (FIRST << (k - 1)))
-    }
+/// The segment of an index: by its highest bit, and 0 for all below [`FIRST`].
+#[inline]
+const fn segment_of(index: u32) -> usize {
+    ((index | (FIRST as u32 - 1)).ilog2() - (FIRST as u32 - 1).ilog2()) as usize
 }
 
 const fn segment_start(segment: usize) -> usize {
@@ -89,17 +86,26 @@ impl<T: Element> Arena<T> {
     /// When no segment covers `index`.
     #[inline]
     pub(crate) fn get(&self, index: u32) -> &T {
-        let (segment, offset) = locate(index as usize);
         // Acquire pairs with `reserve`: the segment's memory is zeroed.
-        let base = NonNull::new(self.segments[segment].load_acquire());
-        let base = base.expect("an index that was handed out has its segment");
-        // SAFETY: by A1 the segment has `segment_len(segment)` elements, and `locate` gives an offset below that.
-        unsafe { base.add(offset).as_ref() }
+        let origin = NonNull::new(self.segments[segment_of(index)].load_acquire());
+        let origin = origin.expect("an index that was handed out has its segment");
+        // SAFETY: by A1 the segment's memory has the element, at this distance from the origin.
+        unsafe { &*origin.as_ptr().wrapping_add(index as usize) }
+    }
+
+    /// Some elements in a row, which lie in one segment: those of a multiple of `count`, a power of two up to [`FIRST`]. None
+    /// where memory was never reserved.
+    #[inline]
+    pub(crate) fn row(&self, first: u32, count: u32) -> Option<&[T]> {
+        debug_assert!(count.is_power_of_two() && count as usize <= FIRST && first.is_multiple_of(count));
+        let origin = NonNull::new(self.segments.get(segment_of(first))?.load_acquire())?;
+        // SAFETY: as in `get`; segments begin and end at multiples of FIRST.
+        Some(unsafe { std::slice::from_raw_parts(origin.as_ptr().wrapping_add(first as usize), count as usize) })
     }
 
     /// Makes sure that `index` has its segment.
     pub(crate) fn reserve(&self, index: u32) -> Result<(), OutOfMemory> {
-        let segment = locate(index as usize).0;
+        let segment = segment_of(index);
         let slot = self.segments.get(segment).ok_or(OutOfMemory)?;
         // Relaxed: `get` acquires what it uses.
         if !slot.load_relaxed().is_null() {
@@ -107,12 +113,15 @@ impl<T: Element> Arena<T> {
         }
         let memory = memory::allocate::<T>(segment_len(segment)).ok_or(OutOfMemory)?;
         let end = memory.addr().get() + segment_len(segment) * size_of::<T>();
-        if end.checked_shr(ADDRESS_BITS).unwrap_or(0) != 0 {
+        if end.checked_shr(ADDRESS_BITS).unwrap_or(0) != 0
+            || memory.as_ptr().wrapping_sub(segment_start(segment)).is_null()
+        {
             // SAFETY: allocated above with this length, and nobody else has seen it.
             unsafe { memory::free(memory, segment_len(segment)) };
             return Err(OutOfMemory);
         }
-        if slot.set_once(memory.as_ptr()).is_err() {
+        let origin = memory.as_ptr().wrapping_sub(segment_start(segment));
+        if slot.set_once(origin).is_err() {
             // SAFETY: this call allocated it with this length, and nobody else has seen it.
             unsafe { memory::free(memory, segment_len(segment)) };
         }
@@ -122,7 +131,7 @@ impl<T: Element> Arena<T> {
     /// Makes sure that all elements below `length` have their segments.
     pub(crate) fn reserve_all(&self, length: u32) -> Result<(), OutOfMemory> {
         let Some(last) = length.checked_sub(1) else { return Ok(()) };
-        let last = locate(last as usize).0;
+        let last = segment_of(last);
         (0..=last).try_for_each(|segment| self.reserve(segment_start(segment) as u32))
     }
 
@@ -151,11 +160,18 @@ impl<T: Element> Arena<T> {
     /// Gives the memory of elements back to the system, which makes them all-zero; false where that cannot be done. The
     /// caller owns them all, and they lie in one segment.
     pub(crate) fn give_back(&self, first: u32, count: u32) -> bool {
-        let (segment, offset) = locate(first as usize);
+        let segment = segment_of(first);
+        let offset = first as usize - segment_start(segment);
         let inside = offset + count as usize <= segment_len(segment);
-        let Some(memory) = self.segments.get(segment).and_then(|s| NonNull::new(s.load_acquire())) else { return false };
+        let Some(memory) = self.memory(segment) else { return false };
         // SAFETY: the range is inside the segment, which `memory::allocate` made with this length.
         inside && unsafe { memory::give_back(memory, segment_len(segment), offset, count as usize) }
+    }
+
+    /// What was allocated for a segment.
+    fn memory(&self, segment: usize) -> Option<NonNull<T>> {
+        let origin = NonNull::new(self.segments[segment].load_acquire())?;
+        NonNull::new(origin.as_ptr().wrapping_add(segment_start(segment)))
     }
 
     /// Takes an element that was never used; the caller becomes its owner.
@@ -179,7 +195,7 @@ impl<T: Element> Arena<T> {
     pub(crate) fn index_of(&self, element: &T) -> Option<u32> {
         let address = std::ptr::from_ref(element).addr();
         (0..SEGMENTS).rev().find_map(|segment| {
-            let base = NonNull::new(self.segments[segment].load_acquire())?.addr().get();
+            let base = self.memory(segment)?.addr().get();
             let offset = address.checked_sub(base)? / size_of::<T>();
             (offset < segment_len(segment)).then_some((segment_start(segment) + offset) as u32)
         })
@@ -192,9 +208,8 @@ impl<T: Element> Arena<T> {
 
     /// The element at `index`, or none where memory was never reserved.
     pub(crate) fn try_get(&self, index: u32) -> Option<&T> {
-        let (segment, _) = locate(index as usize);
         // Relaxed: `get` acquires what it uses.
-        (!self.segments.get(segment)?.load_relaxed().is_null()).then(|| self.get(index))
+        (!self.segments.get(segment_of(index))?.load_relaxed().is_null()).then(|| self.get(index))
     }
 
     /// Walks the free list; only when no other thread uses the arena.
@@ -210,8 +225,8 @@ impl<T: Element> Arena<T> {
 
 impl<T: Element> Drop for Arena<T> {
     fn drop(&mut self) {
-        for (segment, pointer) in self.segments.iter().enumerate() {
-            if let Some(memory) = NonNull::new(pointer.load_relaxed()) {
+        for segment in 0..SEGMENTS {
+            if let Some(memory) = self.memory(segment) {
                 // SAFETY: A1: allocated by `reserve` with this length, and nobody can use the arena any more.
                 unsafe { memory::free(memory, segment_len(segment)) };
             }
@@ -334,10 +349,11 @@ mod tests {
         let mut expected = 0;
         for segment in 0..20 {
             for offset in [0, segment_len(segment) - 1] {
-                assert_eq!(locate(expected + offset), (segment, offset));
+                assert_eq!(segment_of((expected + offset) as u32), segment);
+                assert_eq!(expected, segment_start(segment));
             }
             expected += segment_len(segment);
         }
-        assert!(locate(u32::MAX as usize).0 < SEGMENTS);
+        assert!(segment_of(u32::MAX) < SEGMENTS);
     }
 }

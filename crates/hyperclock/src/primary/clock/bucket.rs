@@ -29,7 +29,7 @@
 
 use super::arena::{ADDRESS_BITS, Element};
 use super::slot::Slot;
-use crate::primitive::{Atomic64, AtomicPtr, MODEL, yield_now};
+use crate::primitive::{Atomic64, AtomicPtr, MODEL, prefetch, yield_now};
 use std::ptr::NonNull;
 
 /// Cells of a bucket: with the control word they fill a cache line.
@@ -163,12 +163,6 @@ impl Cell {
         })
     }
 
-    /// The slot, if the cell is in use and has this tag.
-    #[inline]
-    pub(crate) fn slot_tagged(self, tag: Tag) -> Option<NonNull<Slot>> {
-        if Tag::BITS == 0 || self.tag() == tag { self.slot() } else { None }
-    }
-
     #[inline]
     pub(crate) fn tag(self) -> Tag {
         Tag(self.0.addr().checked_shr(ADDRESS_BITS).unwrap_or(0))
@@ -206,6 +200,24 @@ impl Bucket {
         Cell(self.cells[index].load_acquire())
     }
 
+    /// The cells that have a tag, as a set of positions: the lowest bit is the first cell. No branch, because which cell it is
+    /// cannot be foreseen.
+    #[inline]
+    pub(crate) fn tagged(&self, tag: Tag) -> u32 {
+        let mut found = 0;
+        for position in 0..CELLS {
+            let cell = self.cell(position);
+            found |= u32::from(if Tag::BITS == 0 { cell != Cell::EMPTY } else { cell.tag() == tag }) << position;
+        }
+        found
+    }
+
+    /// Asks the processor to have the bucket at hand soon.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        prefetch(&raw const self.control);
+    }
+
     /// The control word, under the lock.
     pub(crate) fn control_locked(&self) -> Control {
         Control(self.control.load_relaxed())
@@ -226,6 +238,11 @@ impl Bucket {
     pub(crate) fn set_control(&self, control: Control) {
         // Release: as in `set_cell`. A plain store is enough: while the lock is held, others only set LOCK again.
         self.control.overwrite_release(control.0);
+    }
+
+    /// Makes an empty chain, in a table that nobody else has seen.
+    pub(crate) fn set_depth(&self, depth: u32) {
+        self.control.store_relaxed(Control(0).with_depth(depth).0);
     }
 
     /// Makes a chain of a bucket that is none, which the caller has locked or left locked, and filled; its version is beyond
@@ -266,8 +283,8 @@ impl Bucket {
     }
 
     pub(crate) fn unlock(&self) {
-        // Release pairs with `try_lock`.
-        self.control.and_release(!LOCK);
+        // Release pairs with `try_lock`. A plain store is enough: while the lock is held, others only set LOCK again.
+        self.control.overwrite_release(self.control.load_relaxed() & !LOCK);
     }
 
     pub(crate) fn is_locked(&self) -> bool {

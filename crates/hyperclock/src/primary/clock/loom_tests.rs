@@ -63,6 +63,7 @@ fn clock(capacity: usize) -> LoomArc<Clock> {
         seed: 1,
         metadata_charge: 0,
         effort_cap: 30,
+        expected_entries: 0,
     }))
 }
 
@@ -99,7 +100,9 @@ fn read(pin: &ClockPin) -> u64 {
 
 /// Evicts everything that is not pinned.
 fn sweep(clock: &Clock) {
-    clock.core().evict(0, &mut Goal::new(u64::MAX, u64::MAX), &Silent);
+    let core = clock.core();
+    let mut freed = Freed::new(&core.budget);
+    core.evict(0, &mut Goal::new(u64::MAX, 0, u64::MAX), &mut Spare::unwanted(), &mut freed, &Silent);
 }
 
 fn model(preemptions: usize, run: impl Fn() + Sync + Send + 'static) {

@@ -4,10 +4,10 @@
 //! be given back while other threads may still look at them, which makes them read as zero. Smaller segments, and all segments
 //! elsewhere, come from the allocator, and their memory stays until the arena is dropped.
 
-#[cfg(not(any(loom, shuttle)))]
-pub(super) use real::{allocate, free, give_back};
 #[cfg(any(loom, shuttle))]
 pub(super) use modelled::{allocate, free, give_back};
+#[cfg(not(any(loom, shuttle)))]
+pub(super) use real::{allocate, free, give_back};
 
 #[cfg(not(any(loom, shuttle)))]
 mod real {

@@ -132,6 +132,12 @@ impl Pool {
         self.slots.try_get(index)
     }
 
+    /// Some slots in a row; see [`Arena::row`].
+    #[inline]
+    pub(super) fn row(&self, first: u32, count: u32) -> Option<&[Slot]> {
+        self.slots.row(first, count)
+    }
+
     /// Slots in use, free or parked: those below this index.
     pub(super) fn len(&self) -> u32 {
         self.slots.len()

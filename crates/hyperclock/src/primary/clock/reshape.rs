@@ -70,6 +70,12 @@ impl Drop for Walk<'_> {
     }
 }
 
+/// The buckets that hold so many entries without growth.
+pub(super) const fn index_for(entries: u64) -> u32 {
+    let buckets = (entries * 4).div_ceil(GROW_QUARTERS);
+    if buckets < Extent::MAX as u64 { buckets as u32 } else { Extent::MAX }
+}
+
 /// The bucket whose chain a bucket was split from.
 const fn parent_of(bucket: u32) -> u32 {
     bucket & !(1 << bucket.ilog2())
@@ -109,7 +115,7 @@ impl Table {
     pub(super) fn grow(&self, entries: u64) {
         for _ in 0..CHAINS_PER_CALL {
             let length = Extent(self.extent.load_relaxed()).length();
-            if entries * 4 <= u64::from(length) * GROW_QUARTERS || length == u32::MAX {
+            if entries * 4 <= u64::from(length) * GROW_QUARTERS || length >= Extent::MAX {
                 return;
             }
             let mut done = false;
@@ -119,22 +125,31 @@ impl Table {
         }
     }
 
-    /// Merges chains while there are too few entries for the index, at most two of them, and goes on with emptying the slots
-    /// that are too many.
-    pub(super) fn shrink(&self, entries: u64) {
-        for _ in 0..CHAINS_PER_CALL {
-            let length = Extent(self.extent.load_relaxed()).length();
-            if entries * 4 >= u64::from(length) * SHRINK_QUARTERS || length <= self.reshaping.min_length {
-                break;
+    /// After `left` entries left: merges chains while there are too few entries for the index, and goes on with emptying the
+    /// slots that are too many; two chains and one step of slots for each entry at most.
+    pub(super) fn shrink(&self, left: u64) {
+        for _ in 0..left {
+            let entries = self.entries();
+            let merging = (0..CHAINS_PER_CALL).all(|_| self.has_too_many_buckets(entries) && self.try_merge());
+            let draining = self.slots.is_draining() || self.slots.can_shorten() || self.has_too_many_slots(entries);
+            if draining {
+                self.reshape(|| self.drain(entries));
             }
-            let mut done = false;
-            if !self.reshape(|| done = self.merge().is_ok()) || !done {
-                break;
+            if !merging && !draining {
+                return;
             }
         }
-        if self.slots.is_draining() || self.slots.can_shorten() || self.has_too_many_slots(entries) {
-            self.reshape(|| self.drain(entries));
-        }
+    }
+
+    fn has_too_many_buckets(&self, entries: u64) -> bool {
+        let length = Extent(self.extent.load_relaxed()).length();
+        entries * 4 < u64::from(length) * SHRINK_QUARTERS && length > self.reshaping.min_length
+    }
+
+    fn try_merge(&self) -> bool {
+        let mut merged = false;
+        self.reshape(|| merged = self.merge().is_ok());
+        merged
     }
 
     /// Splits the next chain.
@@ -222,7 +237,9 @@ impl Table {
         let first = length + BUCKET_CHUNK;
         let dead_from = self.reshaping.dead_from.load_relaxed();
         // The last chunk that is not given back: if one could not be, those below stay as well (R3).
-        if !length.is_multiple_of(BUCKET_CHUNK) || (dead_from - 1) / u64::from(BUCKET_CHUNK) != u64::from(first / BUCKET_CHUNK) {
+        if !length.is_multiple_of(BUCKET_CHUNK)
+            || (dead_from - 1) / u64::from(BUCKET_CHUNK) != u64::from(first / BUCKET_CHUNK)
+        {
             return;
         }
         let seen = (first..first + BUCKET_CHUNK).map(|index| self.buckets.get(index).control_locked().version());

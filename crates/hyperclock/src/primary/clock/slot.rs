@@ -16,7 +16,7 @@
 use super::state::State;
 use crate::key::HashedKey;
 use crate::kind::{ErasedValue, Kind};
-use crate::primitive::{Atomic64, AtomicPtr};
+use crate::primitive::{Atomic64, AtomicPtr, prefetch};
 use crate::{Priority, Role};
 use std::ptr::NonNull;
 
@@ -131,6 +131,12 @@ impl Slot {
     #[inline]
     pub(crate) fn value(&self) -> *mut () {
         self.value.load_relaxed()
+    }
+
+    /// Has the value fetched.
+    #[inline]
+    pub(crate) fn prefetch_value(&self) {
+        prefetch(self.value());
     }
 
     /// Takes the value out.

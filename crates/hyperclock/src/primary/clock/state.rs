@@ -412,7 +412,10 @@ impl State {
         while word & KIND == INCOMING {
             let uses = word >> COUNT_BITS & COUNT_MASK;
             // Release pairs with the `acquire` of lookups that come by the cell, and passes on what `forward` acquired.
-            match self.0.cas_release(word, word & (CLOSED | POLICY_MASK) | ENTRY | LINKED | uses * (ACQUIRE_ONE + RELEASE_ONE)) {
+            match self
+                .0
+                .cas_release(word, word & (CLOSED | POLICY_MASK) | ENTRY | LINKED | uses * (ACQUIRE_ONE + RELEASE_ONE))
+            {
                 Ok(_) => return,
                 Err(found) => word = found,
             }

@@ -19,13 +19,15 @@
 use super::arena::{Arena, OutOfMemory};
 use super::bucket::{Bucket, CELLS, Cell, Control, INITIAL_DEPTH, Spins, Tag};
 use super::pool::Pool;
-use super::reshape::Reshaping;
+use super::reshape::{Reshaping, index_for};
 use super::slot::Slot;
 use super::state::{Acquired, Word};
 use crate::key::HashedKey;
 use crate::primitive::Atomic64;
 use std::ptr::NonNull;
 
+/// Entries that an index is made for in advance, at most: about 60 MiB.
+const MAX_EXPECTED: u64 = 1 << 22;
 /// Buckets that a lookup follows before it starts again: a chain is never that long, so a reader that counts so many
 /// strayed into a chain that reused a bucket under its eyes.
 const LONGEST_CHAIN: u32 = 1 << 16;
@@ -52,6 +54,9 @@ pub(super) struct Counters {
     pub(super) hand: Atomic64,
     /// Slots left behind by last holders of erased entries.
     pub(super) reclaimable: Atomic64,
+    /// Hits in the first bucket of a chain.
+    #[cfg(all(test, not(any(loom, shuttle))))]
+    pub(super) fast_hits: Atomic64,
 }
 
 /// What a lookup found.
@@ -76,6 +81,14 @@ pub(crate) enum Linked<'t> {
     Saturated,
     /// No memory for another overflow bucket; the caller keeps its own slot.
     OutOfMemory,
+}
+
+/// Why a key cannot be linked.
+enum Occupied<'t> {
+    /// It is there already.
+    By(&'t Slot),
+    /// The chain is full and cannot become longer.
+    NoMemory,
 }
 
 /// A locked chain; unlocked when dropped.
@@ -103,13 +116,22 @@ const fn home_at(hash: u64, depth: u32) -> u32 {
     (hash & ((1 << depth) - 1)) as u32
 }
 
-/// The number of buckets, with what a lookup would otherwise compute from it.
+/// A count of entries: it is below zero while an insert that was overtaken by the erase of its entry has not counted yet.
+const fn not_negative(count: u64) -> u64 {
+    if count.cast_signed() < 0 { 0 } else { count }
+}
+
+/// The number of buckets, below a mask of the bits that place an entry in a chain that was split in this round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Extent(pub(super) u64);
 
 impl Extent {
+    /// The largest number of buckets.
+    pub(super) const MAX: u32 = 1 << 30;
+
     pub(super) const fn new(length: u32) -> Self {
-        Self((length.ilog2() as u64) << u32::BITS | length as u64)
+        let mask = (2 << length.ilog2()) - 1;
+        Self(mask << u32::BITS | length as u64)
     }
 
     pub(super) const fn length(self) -> u32 {
@@ -117,24 +139,25 @@ impl Extent {
     }
 
     /// Bits of the hash that place an entry in a chain that was not split in this round.
-    #[inline]
     pub(super) const fn depth(self) -> u32 {
-        (self.0 >> u32::BITS) as u32
+        self.length().ilog2()
     }
 
     /// The bucket of `hash`.
     #[inline]
     pub(super) const fn home(self, hash: u64) -> u32 {
-        let split = home_at(hash, self.depth() + 1);
-        if split < self.length() { split } else { home_at(hash, self.depth()) }
+        let mask = self.0 >> u32::BITS;
+        let split = (hash & mask) as u32;
+        if split < self.length() { split } else { (hash & mask >> 1) as u32 }
     }
 }
 
 impl Table {
-    /// An empty table; `None` when there is no memory for it.
-    pub(crate) fn new() -> Result<Self, OutOfMemory> {
+    /// An empty table whose index has room for so many entries, or for 4 million if that is less.
+    pub(crate) fn new(entries: u64) -> Result<Self, OutOfMemory> {
+        let length = index_for(entries.min(MAX_EXPECTED)).max(1 << INITIAL_DEPTH);
         let table = Self {
-            extent: Atomic64::new(Extent::new(1 << INITIAL_DEPTH).0),
+            extent: Atomic64::new(Extent::new(length).0),
             buckets: Arena::new(),
             overflow: Arena::new(),
             slots: Pool::new(),
@@ -142,16 +165,23 @@ impl Table {
                 entries: Atomic64::new(0),
                 hand: Atomic64::new(0),
                 reclaimable: Atomic64::new(0),
+                #[cfg(all(test, not(any(loom, shuttle))))]
+                fast_hits: Atomic64::new(0),
             },
-            reshaping: Reshaping::new(1 << INITIAL_DEPTH),
+            reshaping: Reshaping::new(length),
         };
-        table.buckets.reserve((1 << INITIAL_DEPTH) - 1)?;
+        table.buckets.reserve_all(length)?;
+        let depth = table.extent().depth();
+        for index in 0..length {
+            let is_split = index < length - (1 << depth) || index >= 1 << depth;
+            table.buckets.get(index).set_depth(depth + u32::from(is_split));
+        }
         Ok(table)
     }
 
     /// Linked entries.
     pub(crate) fn entries(&self) -> u64 {
-        self.counters.entries.load_relaxed()
+        not_negative(self.counters.entries.load_relaxed())
     }
 
     /// Bytes of buckets and slots that were used and not given back. What was reserved but never touched takes no memory.
@@ -203,6 +233,8 @@ impl Table {
         let head = self.buckets.get(index);
         let control = head.control();
         if let Some(found) = self.scan(head, key, &mut gone) {
+            #[cfg(all(test, not(any(loom, shuttle))))]
+            self.counters.fast_hits.add_relaxed(1);
             return found;
         }
         // Most chains are one bucket, and nothing moved.
@@ -246,9 +278,12 @@ impl Table {
     /// Looks for the key in one bucket.
     #[inline]
     fn scan(&self, bucket: &Bucket, key: HashedKey, gone: &mut impl FnMut(&Slot)) -> Option<Lookup<'_>> {
-        let tag = Tag::of(key.0);
-        for position in 0..CELLS {
-            let Some(slot) = bucket.cell(position).slot_tagged(tag) else { continue };
+        let mut tagged = bucket.tagged(Tag::of(key.0));
+        while tagged != 0 {
+            let position = tagged.trailing_zeros() as usize;
+            tagged &= tagged - 1;
+            // It may be another cell by now, and then another entry.
+            let Some(slot) = bucket.cell(position).slot() else { continue };
             let mut slot = self.slot(slot);
             let mut acquired = slot.state.acquire();
             while let Acquired::Moved(target) = acquired {
@@ -306,24 +341,31 @@ impl Table {
 
     /// Links a slot that the caller owns and filled with `key`, and publishes it as `word`; unless the key is resident.
     pub(crate) fn link(&self, key: HashedKey, slot: u32, word: Word) -> Linked<'_> {
-        let entries = {
+        {
             let slot = self.slots.get(slot);
             let chain = self.lock_chain(key.0);
-            if let Some((_, resident)) = chain.find(key) {
-                return match resident.state.acquire() {
-                    Acquired::Reference => Linked::Resident(resident),
-                    Acquired::Gone { .. } | Acquired::Moved(_) | Acquired::Saturated => Linked::Saturated,
-                };
-            }
-            let Ok(place) = chain.vacant() else { return Linked::OutOfMemory };
+            let place = match chain.find_or_vacant(key) {
+                Ok(place) => place,
+                Err(Occupied::By(resident)) => {
+                    return match resident.state.acquire() {
+                        Acquired::Reference => Linked::Resident(resident),
+                        Acquired::Gone { .. } | Acquired::Moved(_) | Acquired::Saturated => Linked::Saturated,
+                    };
+                }
+                Err(Occupied::NoMemory) => return Linked::OutOfMemory,
+            };
             slot.state.publish(word);
-            // Before the entry can be erased, so that the count never falls below zero.
-            let entries = self.counters.entries.add_relaxed(1).wrapping_add(1);
             place.bucket.set_cell(place.position, Cell::new(Tag::of(key.0), slot));
-            entries
-        };
-        self.grow(entries);
+        }
+        // An erase may count first; the number wraps around and back.
+        self.grow(not_negative(self.counters.entries.add_relaxed(1).wrapping_add(1)));
         Linked::New
+    }
+
+    /// Has the chain of a hash fetched.
+    #[inline]
+    pub(super) fn prefetch_chain(&self, hash: u64) {
+        self.buckets.get(self.extent().home(hash)).prefetch();
     }
 
     /// Unlinks the entry of `key`. The slot comes back if it is the caller's to free; otherwise its last holder will.
@@ -333,13 +375,13 @@ impl Table {
         let ours = slot.state.unlink();
         chain.remove(place);
         drop(chain);
-        self.counters.entries.sub_relaxed(1);
-        self.shrink(self.entries());
+        self.count_out(1);
+        self.shrink(1);
         Some(Erased { slot, ours })
     }
 
     /// Takes an unreferenced entry out, if its state is still `seen` and its chain is not locked. The caller owns the
-    /// slot afterwards.
+    /// slot afterwards, and counts the entry out.
     pub(super) fn evict(&self, slot: &Slot, seen: Word) -> bool {
         // The key may belong to another entry by now; then the cell is not found in its chain.
         let Some(chain) = self.try_lock_chain(slot.key().0) else { return false };
@@ -348,9 +390,12 @@ impl Table {
             return false;
         }
         chain.remove(place);
-        drop(chain);
-        self.counters.entries.sub_relaxed(1);
         true
+    }
+
+    /// Entries were evicted.
+    pub(super) fn count_out(&self, entries: u64) {
+        self.counters.entries.sub_relaxed(entries);
     }
 }
 
@@ -382,23 +427,63 @@ impl<'t> Chain<'t> {
         self.buckets().flat_map(|bucket| (0..CELLS).map(move |position| Place { bucket, position }))
     }
 
+    /// The bucket after `bucket`.
+    fn next(&self, bucket: &Bucket) -> Option<&'t Bucket> {
+        bucket.control_locked().overflow().map(|next| self.table.overflow.get(next))
+    }
+
     fn find(&self, key: HashedKey) -> Option<(Place<'t>, &'t Slot)> {
-        let table = self.table;
-        self.places().find_map(|place| {
-            let slot = table.slot(place.cell().slot_tagged(Tag::of(key.0))?);
-            (slot.key() == key).then_some((place, slot))
-        })
+        let mut bucket = self.head;
+        loop {
+            let mut tagged = bucket.tagged(Tag::of(key.0));
+            while tagged != 0 {
+                let position = tagged.trailing_zeros() as usize;
+                tagged &= tagged - 1;
+                if let Some(slot) = bucket.cell_locked(position).slot().map(|slot| self.table.slot(slot))
+                    && slot.key() == key
+                {
+                    return Some((Place { bucket, position }, slot));
+                }
+            }
+            bucket = self.next(bucket)?;
+        }
     }
 
     pub(super) fn find_slot(&self, slot: &Slot) -> Option<Place<'t>> {
-        self.places().find(|place| place.cell().slot() == Some(NonNull::from(slot)))
+        let mut bucket = self.head;
+        loop {
+            let is_it = |&position: &usize| bucket.cell_locked(position).slot() == Some(NonNull::from(slot));
+            if let Some(position) = (0..CELLS).find(is_it) {
+                return Some(Place { bucket, position });
+            }
+            bucket = self.next(bucket)?;
+        }
+    }
+
+    fn find_or_vacant(&self, key: HashedKey) -> Result<Place<'t>, Occupied<'t>> {
+        match self.find(key) {
+            Some((_, slot)) => Err(Occupied::By(slot)),
+            None => self.vacant().map_err(|OutOfMemory| Occupied::NoMemory),
+        }
     }
 
     /// An empty cell, in a new overflow bucket if there is none.
     pub(super) fn vacant(&self) -> Result<Place<'t>, OutOfMemory> {
-        if let Some(place) = self.places().find(|place| place.cell() == Cell::EMPTY) {
-            return Ok(place);
+        let mut bucket = self.head;
+        loop {
+            if let Some(position) = (0..CELLS).find(|&position| bucket.cell_locked(position) == Cell::EMPTY) {
+                return Ok(Place { bucket, position });
+            }
+            match self.next(bucket) {
+                Some(next) => bucket = next,
+                None => return self.lengthen(),
+            }
         }
+    }
+
+    /// Adds an overflow bucket, and returns its first cell.
+    #[cold]
+    fn lengthen(&self) -> Result<Place<'t>, OutOfMemory> {
         let overflow = &self.table.overflow;
         let index = overflow.take().map_or_else(|| overflow.fresh(), Ok)?;
         let bucket = overflow.get(index);
@@ -416,6 +501,13 @@ impl<'t> Chain<'t> {
 
     /// Moves entries from the first overflow bucket into holes of the others, and gives it back when it is empty.
     pub(super) fn compact(&self) {
+        if self.head.control_locked().overflow().is_some() {
+            self.compact_overflow();
+        }
+    }
+
+    #[cold]
+    fn compact_overflow(&self) {
         while let Some(index) = self.head.control_locked().overflow() {
             let bucket = self.table.overflow.get(index);
             let holes = self.places().filter(|p| !std::ptr::eq(p.bucket, bucket) && p.cell() == Cell::EMPTY);
