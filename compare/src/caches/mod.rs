@@ -21,6 +21,7 @@
 //! | cache | settings |
 //! |---|---|
 //! | `clock` | the defaults; capacity in bytes, grows by itself, told of no number of entries |
+//! | `clock-fixed` | the same, and the index made in advance for values of the workload's size |
 //! | `quick_cache` | weigher; estimated items; default shards (fewer for small caches), hot and ghost shares; features as by default (parking_lot) |
 //! | `moka` | `sync::Cache`; weigher; initial capacity; its default policy (TinyLFU), no listener, no expiry |
 //! | `mini-moka` | `sync::Cache`; weigher; initial capacity |
@@ -53,6 +54,9 @@ use self::maps::{DashMap, HashMap, Papaya};
 use self::moka::{MiniMoka, Moka};
 use self::quick::QuickCache;
 use self::sharded_lru::ShardedLru;
+
+/// hyperclock, made in advance for the entries that are expected.
+type HyperClockFixed<V> = HyperClock<V, true>;
 
 /// What a cache can do, and so which workloads it takes part in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,6 +153,7 @@ macro_rules! caches {
 
 caches! {
     Clock: "clock", Evicting, HyperClock;
+    ClockFixed: "clock-fixed", Evicting, HyperClockFixed;
     QuickCache: "quick_cache", Evicting, QuickCache;
     Moka: "moka", Evicting, Moka;
     MiniMoka: "mini-moka", Evicting, MiniMoka;

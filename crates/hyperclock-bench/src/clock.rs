@@ -5,24 +5,25 @@ use hyperclock::{BlockCache, CacheKey, Handle, MetadataCharge, Role, View};
 use crate::block::Block;
 use crate::cache::{Cache, CacheSettings, ReadCache};
 
-/// A block cache with the automatic clock table, read through one view.
+/// A block cache with the clock table, read through one view: `PRESIZED` for the entries that are expected, or growing by itself.
 #[derive(Debug)]
-pub struct HyperClock<V: Block> {
+pub struct HyperClock<V: Block, const PRESIZED: bool = false> {
     blocks: View<V>,
 }
 
-impl<V: Block> ReadCache for HyperClock<V> {
+impl<V: Block, const PRESIZED: bool> ReadCache for HyperClock<V, PRESIZED> {
     type Block = V;
     type Handle = Handle<V>;
 
     fn build(settings: &CacheSettings) -> Self {
         let metadata = if settings.charge_metadata { MetadataCharge::Full } else { MetadataCharge::None };
-        let cache = BlockCache::builder()
-            .capacity(settings.capacity)
-            .metadata_charge(metadata)
-            .seed(settings.seed)
-            .build()
-            .unwrap_or_else(|error| unreachable!("every capacity and seed is accepted: {error}"));
+        let mut builder =
+            BlockCache::builder().capacity(settings.capacity).metadata_charge(metadata).seed(settings.seed);
+        if PRESIZED {
+            builder = builder.estimated_entry_charge(settings.value_bytes);
+        }
+        let cache =
+            builder.build().unwrap_or_else(|error| unreachable!("every capacity and seed is accepted: {error}"));
         Self { blocks: cache.view(Role::DATA_BLOCK) }
     }
 
@@ -46,7 +47,7 @@ impl<V: Block> ReadCache for HyperClock<V> {
     }
 }
 
-impl<V: Block> Cache for HyperClock<V> {
+impl<V: Block, const PRESIZED: bool> Cache for HyperClock<V, PRESIZED> {
     #[inline]
     fn insert(&self, key: CacheKey, block: V) -> Handle<V> {
         // The capacity is not strict, so that an insert does not fail.

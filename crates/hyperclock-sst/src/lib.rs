@@ -76,3 +76,8 @@ pub use key::{
 };
 pub use properties::{IndexType, Properties};
 pub use table::{ReadOptions, Table, TableIter, TableOptions, ValueRef};
+
+/// Compiles the example of the README with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

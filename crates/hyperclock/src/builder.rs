@@ -7,6 +7,7 @@ use crate::key::KeyMixer;
 use crate::primary::sealed::Engine;
 use crate::primary::{Clock, Settings};
 use crate::primitive::Arc;
+use std::sync::OnceLock;
 
 /// What an entry is charged with beside its value: its slot, its share of the index, and its part of their slack.
 const METADATA_BYTES: u64 = 64;
@@ -37,6 +38,7 @@ pub enum MetadataCharge {
 /// | [`shards`](Builder::shards) | one per 4 MiB, at most 4 per processor, at most 1,024 |
 /// | [`seed`](Builder::seed) | random |
 /// | [`effort_cap`](Builder::effort_cap) | 30 |
+/// | [`estimated_entry_charge`](Builder::estimated_entry_charge) | none: tables start small |
 ///
 /// ```
 /// use hyperclock::BlockCache;
@@ -54,6 +56,7 @@ pub struct Builder {
     shards: Option<usize>,
     seed: Option<u64>,
     effort_cap: u32,
+    estimated_entry_charge: Option<usize>,
 }
 
 impl Builder {
@@ -65,6 +68,7 @@ impl Builder {
             shards: None,
             seed: None,
             effort_cap: 30,
+            estimated_entry_charge: None,
         }
     }
 
@@ -110,6 +114,14 @@ impl Builder {
         self
     }
 
+    /// Makes each shard's index, on its first use, as large as the capacity would need for entries of this charge, so that it
+    /// does not grow while the cache fills, nor shrink below that size. An estimate that is wrong costs memory or growth,
+    /// nothing else: about 15 bytes for each entry expected. With 0, the metadata charge alone is the estimate.
+    pub fn estimated_entry_charge(mut self, bytes: usize) -> Self {
+        self.estimated_entry_charge = Some(bytes);
+        self
+    }
+
     /// Builds the cache. Costs an allocation of a few hundred bytes.
     pub fn build(self) -> Result<BlockCache, BuildError> {
         if let Some(shards) = self.shards
@@ -130,6 +142,9 @@ impl Builder {
             MetadataCharge::Full => METADATA_BYTES,
             MetadataCharge::None => 0,
         };
+        let expected_entries = self
+            .estimated_entry_charge
+            .map_or(0, |charge| self.capacity as u64 / (charge as u64).saturating_add(metadata_charge).max(1));
         let budget = Arc::new(Budget::new(self.capacity, self.strict));
         let engine = Clock::create(Settings {
             budget: budget.clone(),
@@ -137,13 +152,16 @@ impl Builder {
             seed: self.seed.unwrap_or_else(KeyMixer::random_seed),
             metadata_charge,
             effort_cap: u64::from(self.effort_cap),
+            expected_entries,
         });
         BlockCache::assemble(engine, budget, metadata_charge)
     }
 }
 
 fn automatic_shards(capacity: usize) -> usize {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    // Asked once: the answer costs tens of microseconds.
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    let processors = *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
     let most = processors.saturating_mul(SHARDS_PER_PROCESSOR).min(MAX_SHARDS);
     1 << (capacity / SHARD_CAPACITY).clamp(1, most).ilog2()
 }
@@ -164,6 +182,11 @@ mod tests {
         for shards in [0, 3, 63, 65, 2048, usize::MAX] {
             let error = BlockCache::builder().shards(shards).build().expect_err("not a power of two up to 1,024");
             assert_eq!(error, BuildError::Shards { shards, max: 1024 });
+        }
+        for (capacity, charge) in [(0, 0), (1 << 20, 0), (1 << 20, usize::MAX), (usize::MAX, 1 << 60)] {
+            let cache =
+                BlockCache::builder().capacity(capacity).estimated_entry_charge(charge).build().expect("any estimate");
+            cache.validate().expect("an empty cache");
         }
         assert_eq!(BlockCache::builder().effort_cap(0).build().err(), Some(BuildError::EffortCap));
     }

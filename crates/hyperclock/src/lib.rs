@@ -83,6 +83,7 @@ mod error;
 mod handle;
 mod key;
 mod kind;
+#[allow(rustdoc::broken_intra_doc_links, reason = "the head of `memory` names a constant of an inner module")]
 mod primary;
 mod primitive;
 mod role;
@@ -100,7 +101,8 @@ pub use role::{Priority, Role};
 pub use stats::{RoleStats, Stats};
 pub use view::{CacheValue, View};
 
-/// Runs the example of the repository's README with the tests.
+/// Runs the examples of the repository's README and of the crate's own with the tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct ReadmeExamples;

@@ -13,7 +13,7 @@ use crate::CacheKey;
 use crate::primitive::{Arc, Condvar, Mutex, ThreadId, thread};
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::Arc as StdArc;
+use std::sync::{Arc as StdArc, OnceLock};
 
 const STRIPES: usize = 16;
 
@@ -35,9 +35,12 @@ struct Flight<T> {
     ended: Condvar,
 }
 
-/// The registry of flights.
+/// Flights by key.
+type Stripe<T> = Mutex<HashMap<CacheKey, Arc<Flight<T>>>>;
+
+/// The registry of flights; its stripes are made for the first one.
 pub(crate) struct SingleFlight<T> {
-    stripes: [Mutex<HashMap<CacheKey, Arc<Flight<T>>>>; STRIPES],
+    stripes: OnceLock<Box<[Stripe<T>; STRIPES]>>,
 }
 
 /// What a caller that missed has to do.
@@ -75,12 +78,13 @@ impl<T> std::fmt::Debug for SingleFlight<T> {
 
 impl<T> SingleFlight<T> {
     pub(crate) fn new() -> Self {
-        Self { stripes: std::array::from_fn(|_| Mutex::new(HashMap::new())) }
+        Self { stripes: OnceLock::new() }
     }
 
-    fn stripe(&self, key: CacheKey) -> &Mutex<HashMap<CacheKey, Arc<Flight<T>>>> {
+    fn stripe(&self, key: CacheKey) -> &Stripe<T> {
+        let stripes = self.stripes.get_or_init(|| Box::new(std::array::from_fn(|_| Mutex::new(HashMap::new()))));
         let mixed = (key.file() ^ key.block().rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        &self.stripes[(mixed >> 60) as usize]
+        &stripes[(mixed >> 60) as usize]
     }
 
     /// Joins the flight of `key`, or leads one. Waits while another thread loads. `share` makes a waiter's copy of the
@@ -115,7 +119,7 @@ impl<T> SingleFlight<T> {
 
     /// Whether no load is in flight.
     pub(crate) fn is_empty(&self) -> bool {
-        self.stripes.iter().all(|stripe| lock(stripe).is_empty())
+        self.stripes.get().is_none_or(|stripes| stripes.iter().all(|stripe| lock(stripe).is_empty()))
     }
 }
 

@@ -145,8 +145,8 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Totals {
-    /// Of threads that ended.
-    ended: [RoleStats; Role::COUNT],
+    /// Of threads that ended, once there are any.
+    ended: Option<Box<[RoleStats; Role::COUNT]>>,
     /// Of threads that may still count.
     blocks: Vec<Arc<Block>>,
 }
@@ -163,7 +163,7 @@ impl Drop for Local {
             let Some(shared) = shared.upgrade() else { continue };
             let mut totals = shared.lock();
             totals.blocks.retain(|other| !Arc::ptr_eq(other, &block));
-            block.add_to(&mut totals.ended);
+            block.add_to(totals.ended.get_or_insert_default());
         }
     }
 }
@@ -241,12 +241,12 @@ impl Recorder {
     fn count_shared(&self, role: Role, event: Event) {
         let block = Block::new();
         block.count(role, event);
-        block.add_to(&mut self.shared.lock().ended);
+        block.add_to(self.shared.lock().ended.get_or_insert_default());
     }
 
     pub(crate) fn snapshot(&self, table_bytes: usize) -> Stats {
         let totals = self.shared.lock();
-        let mut roles = totals.ended;
+        let mut roles = totals.ended.as_deref().copied().unwrap_or_default();
         totals.blocks.iter().for_each(|block| block.add_to(&mut roles));
         Stats { roles, table_bytes }
     }

@@ -154,7 +154,11 @@ impl<V: CacheValue, P: Primary> View<V, P> {
     ///
     /// The entry cannot be evicted meanwhile. Costs as much as [`View::get`]: a handle is taken and dropped.
     pub fn read<R>(&self, key: &CacheKey, f: impl FnOnce(&V) -> R) -> Result<Option<R>, TypeMismatch> {
-        Ok(self.get(key)?.map(|handle| f(&handle)))
+        let Some(handle) = self.get(key)? else { return Ok(None) };
+        let result = f(&handle);
+        // Before the result is handed over: were it done on the way out, a destructor that panics would leak it.
+        drop(handle);
+        Ok(Some(result))
     }
 
     /// Puts a value into the cache, unless the key is resident: then the resident value wins, and `value` is dropped.
@@ -164,10 +168,18 @@ impl<V: CacheValue, P: Primary> View<V, P> {
     pub fn insert(&self, key: CacheKey, value: V) -> Result<Handle<V, P>, InsertError<V>> {
         match self.insert_erased(key, value) {
             Insertion::Inserted(pin) | Insertion::Standalone(pin) => Ok(Handle::new(pin)),
-            Insertion::Resident(pin, value) => self.typed(pin).map_err(|mismatch| {
+            Insertion::Resident(pin, value) if pin.kind() == self.kind => {
+                // While the pin is a variable: if the value's destructor panics, a result that is already made would not be
+                // dropped, and the pin would be lost.
+                drop(value);
+                Ok(Handle::new(pin))
+            }
+            Insertion::Resident(pin, value) => {
+                let mismatch = Self::mismatch(&pin);
+                drop(pin);
                 // SAFETY: the value that comes back is the one that `insert_erased` made of a V.
-                InsertError::Type { value: unsafe { value.into_value() }, mismatch }
-            }),
+                Err(InsertError::Type { value: unsafe { value.into_value() }, mismatch })
+            }
             Insertion::Refused(value) => {
                 // SAFETY: as above.
                 let value: V = unsafe { value.into_value() };

@@ -448,3 +448,30 @@ fn br_037_one_absent_key_takes_one_slot() {
     }
     cache.validate().expect("whole");
 }
+
+/// A destructor that panics while an insert gives way to the resident value leaves no pin behind.
+#[test]
+fn a_panicking_destructor_of_a_rejected_value_leaves_no_pin() {
+    struct Bomb(bool);
+    impl CacheValue for Bomb {
+        fn charge(&self) -> usize {
+            100
+        }
+    }
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            assert!(!self.0, "bomb");
+        }
+    }
+    let cache = BlockCache::new(1 << 20);
+    let view = cache.view::<Bomb>(Role::MISC);
+    drop(view.insert(CacheKey::new(1, 1), Bomb(false)).expect("room"));
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        drop(view.insert(CacheKey::new(1, 1), Bomb(true)));
+    }));
+    assert!(outcome.is_err());
+    assert_eq!(cache.pinned_usage(), 0);
+    assert!(cache.erase(&CacheKey::new(1, 1)));
+    assert_eq!(cache.usage(), 0);
+    cache.validate().expect("whole");
+}

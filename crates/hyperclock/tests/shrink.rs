@@ -171,3 +171,30 @@ fn a_walk_whose_visitor_erases() {
     assert_eq!((seen, cache.occupancy(), cache.usage()), (20_000, 0, 0));
     cache.validate().expect("whole");
 }
+
+/// A table that was made for its entries does not grow, and one that was made for too few does.
+#[test]
+fn an_index_made_in_advance() {
+    struct Kilobyte;
+    impl CacheValue for Kilobyte {
+        fn charge(&self) -> usize {
+            1000
+        }
+    }
+    let fill = |charge: usize| {
+        let cache = BlockCache::builder().capacity(50_000 * 1064).shards(4).estimated_entry_charge(charge).build();
+        let cache = cache.expect("valid");
+        let view = cache.view::<Kilobyte>(Role::MISC);
+        for n in 0..60_000 {
+            view.insert(key(n), Kilobyte).expect("not strict");
+            assert!(n % 5000 != 0 || cache.validate().is_ok());
+        }
+        cache.validate().expect("whole");
+        assert!(cache.occupancy() > 49_900, "{}", cache.occupancy());
+        cache
+    };
+    for charge in [100, 1000, 10_000, 1 << 40] {
+        let cache = fill(charge);
+        assert!((0..60_000).filter(|n| cache.contains(&key(*n))).count() == cache.occupancy());
+    }
+}

@@ -13,14 +13,17 @@ use crate::sizes::{parse_memory_size, parse_seconds, parse_share, parse_share_ab
 /// The caches that can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CacheName {
-    /// The automatic clock table.
+    /// The clock table, growing by itself.
     Clock,
+    /// The clock table, made in advance for entries of the value's size.
+    ClockFixed,
 }
 
 impl CacheName {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Clock => "clock",
+            Self::ClockFixed => "clock-fixed",
         }
     }
 }

@@ -105,10 +105,10 @@ pub(crate) fn run(command: &BenchCommand, output: &mut Output) -> Result<Verdict
 }
 
 /// Refuses what fills more memory than the machine has.
-fn require_memory(bytes: u64, option: &str) -> Result<()> {
+fn require_memory(bytes: u64, options: &str) -> Result<()> {
     match memory::physical_bytes() {
         Some(physical) if bytes > physical => Err(Failure::usage(format!(
-            "{option}: {} are more than this machine's memory of {}: lower {option}",
+            "{} are more than the {} of this machine's memory: lower {options}",
             show_size(bytes),
             show_size(physical)
         ))),
@@ -117,7 +117,7 @@ fn require_memory(bytes: u64, option: &str) -> Result<()> {
 }
 
 fn require_memory_of(entries: u32, value_bytes: usize) -> Result<()> {
-    require_memory(u64::from(entries).saturating_mul(value_bytes as u64), "--entries times --value-bytes")
+    require_memory(u64::from(entries).saturating_mul(value_bytes as u64), "--entries or --value-bytes")
 }
 
 /// Measures the cache of a name, with values of a size.
@@ -128,6 +128,8 @@ fn on_cache<M: Measure>(cache: CacheChoice, value_bytes: usize, measure: &M, out
         match (name, value_bytes) {
             (CacheName::Clock, INLINE) => measure.on::<HyperClock<Inline<INLINE>>>()?,
             (CacheName::Clock, _) => measure.on::<HyperClock<Buffer>>()?,
+            (CacheName::ClockFixed, INLINE) => measure.on::<HyperClock<Inline<INLINE>, true>>()?,
+            (CacheName::ClockFixed, _) => measure.on::<HyperClock<Buffer, true>>()?,
         }
     };
     write::<M>(name, &report, output)

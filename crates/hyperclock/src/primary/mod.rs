@@ -24,6 +24,8 @@ pub struct Settings {
     pub(crate) seed: u64,
     pub(crate) metadata_charge: u64,
     pub(crate) effort_cap: u64,
+    /// Entries that tables should have room for from the beginning; 0 if they should start small.
+    pub(crate) expected_entries: u64,
 }
 
 /// What is known of an entry beside its key and value.

@@ -240,6 +240,11 @@ impl Bucket {
         self.control.overwrite_release(control.0);
     }
 
+    /// Makes an empty chain, in a table that nobody else has seen.
+    pub(crate) fn set_depth(&self, depth: u32) {
+        self.control.store_relaxed(Control(0).with_depth(depth).0);
+    }
+
     /// Makes a chain of a bucket that is none, which the caller has locked or left locked, and filled; its version is beyond
     /// `floor`.
     pub(crate) fn begin_chain(&self, depth: u32, floor: u64) {

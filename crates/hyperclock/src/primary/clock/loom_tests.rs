@@ -63,6 +63,7 @@ fn clock(capacity: usize) -> LoomArc<Clock> {
         seed: 1,
         metadata_charge: 0,
         effort_cap: 30,
+        expected_entries: 0,
     }))
 }
 

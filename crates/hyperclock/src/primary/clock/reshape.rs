@@ -70,6 +70,12 @@ impl Drop for Walk<'_> {
     }
 }
 
+/// The buckets that hold so many entries without growth.
+pub(super) const fn index_for(entries: u64) -> u32 {
+    let buckets = (entries * 4).div_ceil(GROW_QUARTERS);
+    if buckets < Extent::MAX as u64 { buckets as u32 } else { Extent::MAX }
+}
+
 /// The bucket whose chain a bucket was split from.
 const fn parent_of(bucket: u32) -> u32 {
     bucket & !(1 << bucket.ilog2())

@@ -50,6 +50,7 @@ fn clock(capacity: usize, strict: bool) -> Arc<Clock> {
         seed: 1,
         metadata_charge: 0,
         effort_cap: 30,
+        expected_entries: 0,
     }))
 }
 

@@ -19,13 +19,15 @@
 use super::arena::{Arena, OutOfMemory};
 use super::bucket::{Bucket, CELLS, Cell, Control, INITIAL_DEPTH, Spins, Tag};
 use super::pool::Pool;
-use super::reshape::Reshaping;
+use super::reshape::{Reshaping, index_for};
 use super::slot::Slot;
 use super::state::{Acquired, Word};
 use crate::key::HashedKey;
 use crate::primitive::Atomic64;
 use std::ptr::NonNull;
 
+/// Entries that an index is made for in advance, at most: about 60 MiB.
+const MAX_EXPECTED: u64 = 1 << 22;
 /// Buckets that a lookup follows before it starts again: a chain is never that long, so a reader that counts so many
 /// strayed into a chain that reused a bucket under its eyes.
 const LONGEST_CHAIN: u32 = 1 << 16;
@@ -52,6 +54,9 @@ pub(super) struct Counters {
     pub(super) hand: Atomic64,
     /// Slots left behind by last holders of erased entries.
     pub(super) reclaimable: Atomic64,
+    /// Hits in the first bucket of a chain.
+    #[cfg(all(test, not(any(loom, shuttle))))]
+    pub(super) fast_hits: Atomic64,
 }
 
 /// What a lookup found.
@@ -148,17 +153,29 @@ impl Extent {
 }
 
 impl Table {
-    /// An empty table; `None` when there is no memory for it.
-    pub(crate) fn new() -> Result<Self, OutOfMemory> {
+    /// An empty table whose index has room for so many entries, or for 4 million if that is less.
+    pub(crate) fn new(entries: u64) -> Result<Self, OutOfMemory> {
+        let length = index_for(entries.min(MAX_EXPECTED)).max(1 << INITIAL_DEPTH);
         let table = Self {
-            extent: Atomic64::new(Extent::new(1 << INITIAL_DEPTH).0),
+            extent: Atomic64::new(Extent::new(length).0),
             buckets: Arena::new(),
             overflow: Arena::new(),
             slots: Pool::new(),
-            counters: Counters { entries: Atomic64::new(0), hand: Atomic64::new(0), reclaimable: Atomic64::new(0) },
-            reshaping: Reshaping::new(1 << INITIAL_DEPTH),
+            counters: Counters {
+                entries: Atomic64::new(0),
+                hand: Atomic64::new(0),
+                reclaimable: Atomic64::new(0),
+                #[cfg(all(test, not(any(loom, shuttle))))]
+                fast_hits: Atomic64::new(0),
+            },
+            reshaping: Reshaping::new(length),
         };
-        table.buckets.reserve((1 << INITIAL_DEPTH) - 1)?;
+        table.buckets.reserve_all(length)?;
+        let depth = table.extent().depth();
+        for index in 0..length {
+            let is_split = index < length - (1 << depth) || index >= 1 << depth;
+            table.buckets.get(index).set_depth(depth + u32::from(is_split));
+        }
         Ok(table)
     }
 
@@ -216,6 +233,8 @@ impl Table {
         let head = self.buckets.get(index);
         let control = head.control();
         if let Some(found) = self.scan(head, key, &mut gone) {
+            #[cfg(all(test, not(any(loom, shuttle))))]
+            self.counters.fast_hits.add_relaxed(1);
             return found;
         }
         // Most chains are one bucket, and nothing moved.
