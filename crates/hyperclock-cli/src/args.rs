@@ -2,13 +2,14 @@
 
 mod bench;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use hyperclock_bench::zipf::Distribution;
 
-use crate::sizes::{parse_memory_size, parse_percent, parse_seconds, parse_share, parse_size};
+use crate::sizes::{number, parse_memory_size, parse_percent, parse_seconds, parse_share, parse_size};
 
 pub(crate) use self::bench::{BenchCommand, CacheChoice, CacheName};
 
@@ -26,9 +27,32 @@ pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
 
-    /// Print exactly one JSON object on standard output.
+    /// Print exactly one JSON object on standard output; --help and --version stay text.
     #[arg(long, global = true)]
     pub(crate) json: bool,
+}
+
+impl Cli {
+    /// Reads a command line.
+    ///
+    /// What looks like an option is taken for the value of an option that wants a number: then the message says which one it is
+    /// and what it wants. Keys may be negative numbers.
+    pub(crate) fn read<I: IntoIterator<Item: Into<OsString> + Clone>>(words: I) -> Result<Self, clap::Error> {
+        let command = accept_hyphens(Self::command());
+        Self::from_arg_matches(&command.try_get_matches_from(words)?)
+    }
+}
+
+fn accept_hyphens(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|arg| {
+        let name = arg.get_value_names().and_then(|names| names.first()).map(clap::builder::Str::as_str);
+        match name {
+            Some("N" | "SIZE" | "SECONDS" | "PERCENT" | "SHARE") => arg.allow_hyphen_values(true),
+            Some("KEY") => arg.allow_negative_numbers(true),
+            _ => arg,
+        }
+    });
+    command.mut_subcommands(accept_hyphens)
 }
 
 #[derive(Debug, Subcommand)]
@@ -95,7 +119,7 @@ pub(crate) struct ScanArgs {
     pub(crate) target: Target,
 
     /// Threads that read ahead, a column family each; the order of the rows does not depend on it.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number(1..=1024_u16))]
     pub(crate) threads: u16,
 
     /// First key to print; where there is none, the next one in order.
@@ -107,7 +131,7 @@ pub(crate) struct ScanArgs {
     pub(crate) to: Option<String>,
 
     /// Rows to print at most, in each column family.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number(0..=u64::MAX))]
     pub(crate) limit: Option<u64>,
 
     /// From the last row of the range to its first.
@@ -156,7 +180,7 @@ pub(crate) struct MultiGetArgs {
     pub(crate) target: Target,
 
     /// Threads that look keys up, each a part of the batch; the order of what is printed does not depend on it.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number(1..=1024_u16))]
     pub(crate) threads: u16,
 
     /// Keys and values are 0xHEX, on the command line and in the output.
@@ -194,11 +218,11 @@ pub(crate) struct ReadRandomArgs {
     pub(crate) target: Target,
 
     /// Threads that read at once, through one cache.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number(1..=1024_u16))]
     pub(crate) threads: u16,
 
     /// Keys to sample from the database.
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = number(1..=1_000_000_000_u64))]
     pub(crate) keys: u64,
 
     /// How keys are drawn: `uniform` or `zipf:THETA`.
@@ -210,7 +234,7 @@ pub(crate) struct ReadRandomArgs {
     pub(crate) missing: f64,
 
     /// Reads over all threads [default: 1000000].
-    #[arg(long, value_name = "N", conflicts_with = "duration", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", conflicts_with = "duration", value_parser = number(1..=u64::MAX))]
     pub(crate) reads: Option<u64>,
 
     /// Seconds to read for, instead of a number of reads.
@@ -218,7 +242,7 @@ pub(crate) struct ReadRandomArgs {
     pub(crate) duration: Option<Duration>,
 
     /// Seed of everything that is drawn.
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED, value_parser = number(0..=u64::MAX))]
     pub(crate) seed: u64,
 }
 
@@ -246,7 +270,7 @@ pub(crate) struct FillArgs {
     pub(crate) db: PathBuf,
 
     /// Number of keys.
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = number(0..=u64::MAX))]
     pub(crate) num: u64,
 
     /// Bytes of a key.
@@ -266,7 +290,7 @@ pub(crate) struct FillArgs {
     pub(crate) compression: CompressionName,
 
     /// Seed of the values.
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED, value_parser = number(0..=u64::MAX))]
     pub(crate) seed: u64,
 }
 
@@ -281,18 +305,16 @@ pub(crate) struct DemoArgs {
     pub(crate) out: Option<PathBuf>,
 
     /// Rows of the database that is filled; at most 800000, so that its blocks fit into the cache.
-    #[arg(long, value_name = "N", default_value_t = 400_000, value_parser = clap::value_parser!(u64).range(1..=800_000))]
+    #[arg(long, value_name = "N", default_value_t = 400_000, value_parser = number(1..=800_000_u64))]
     pub(crate) num: u64,
 
     /// Seed of everything that is drawn.
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED, value_parser = number(0..=u64::MAX))]
     pub(crate) seed: u64,
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     fn each(command: &mut clap::Command, visit: &mut dyn FnMut(&mut clap::Command)) {
@@ -324,18 +346,18 @@ mod tests {
             let help = command.render_long_help().to_string();
             let example = help.split("Example:\n").nth(1).and_then(|rest| rest.lines().next());
             let words = example.unwrap_or_default().split_whitespace();
-            Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{}: {error}", command.get_name()));
+            Cli::read(words).unwrap_or_else(|error| panic!("{}: {error}", command.get_name()));
         });
     }
 
     #[test]
     fn defaults_are_those_of_the_documents() {
-        let cli = Cli::try_parse_from(["hyperclock", "db", "fill", "--db", "x"]).unwrap();
+        let cli = Cli::read(["hyperclock", "db", "fill", "--db", "x"]).unwrap();
         let Command::Db(DbCommand::Fill(fill)) = cli.command else { panic!("not fill") };
         assert_eq!((fill.num, fill.key_size, fill.value_size), (1_000_000, 16, 100));
         assert_eq!((fill.value_compressibility, fill.compression), (0.5, CompressionName::Snappy));
 
-        let cli = Cli::try_parse_from(["hyperclock", "db", "readrandom", "--db", "x"]).unwrap();
+        let cli = Cli::read(["hyperclock", "db", "readrandom", "--db", "x"]).unwrap();
         let Command::Db(DbCommand::ReadRandom(read)) = cli.command else { panic!("not readrandom") };
         assert_eq!((read.keys, read.distribution), (1_000_000, Distribution::Zipf(0.99)));
         assert_eq!((read.target.cf, read.target.cache_size), (None, 32 << 20));

@@ -163,7 +163,11 @@ fn prepare(out: Option<&Path>) -> Result<PathBuf> {
 
 /// A new folder under the system's folder for temporary files.
 fn temporary_folder() -> Result<PathBuf> {
-    let parent = std::env::temp_dir();
+    // An empty TMPDIR is one that is not set, and not the current folder.
+    let parent = match std::env::var_os("TMPDIR") {
+        Some(path) if cfg!(unix) && path.is_empty() => PathBuf::from("/tmp"),
+        _ => std::env::temp_dir(),
+    };
     let process = std::process::id();
     let mut attempt = 0_u32;
     loop {
@@ -173,7 +177,12 @@ fn temporary_folder() -> Result<PathBuf> {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {
                 attempt += 1;
             }
-            Err(error) => return Err(Failure::on_path("make the folder", &folder, &error)),
+            Err(error) => {
+                return Err(Failure::unavailable(format!(
+                    "cannot make the folder {}: {error}; name another one with --out",
+                    folder.display()
+                )));
+            }
         }
     }
 }

@@ -3,7 +3,8 @@
 //! # The contract with the user
 //!
 //! - `--json` puts exactly one JSON object on standard output, in `snake_case` with units in the names, and nothing else. A
-//!   failure is an object with an `error` in it.
+//!   failure is an object with an `error` in it. `--help` and `--version` print text.
+//! - What was left out when a database was opened is a warning on standard error and in the `warnings` of its object.
 //! - Progress and messages go to standard error, progress only on a terminal and for work that takes over a second.
 //! - Exit codes are those of the `failure` module: 0 done, 1 the answer is no, 2 usage, 3 cannot read or write.
 //! - A reader of standard output that leaves early ends the command quietly.
@@ -32,29 +33,24 @@ mod sizes;
 mod text;
 mod workload;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
 
 use crate::args::{Cli, Command};
-use crate::failure::{Failure, Kind, Result, Verdict};
+use crate::failure::{Failure, Result, Verdict};
 use crate::output::Output;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::read(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => return explain(&error),
     };
     let mut output = Output::new(cli.json);
     match run(&cli, &mut output) {
         Ok(verdict) => verdict.into(),
-        Err(failure) => {
-            if let Failure::Said { kind, message } = &failure {
-                Output::failure(cli.json, *kind, message);
-            }
-            failure.exit_code()
-        }
+        Err(failure) => fail(cli.json, &failure),
     }
 }
 
@@ -73,13 +69,50 @@ fn run(cli: &Cli, output: &mut Output) -> Result<Verdict> {
 
 /// Prints a help text, or what is wrong with the command line.
 fn explain(error: &clap::Error) -> ExitCode {
-    let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    if !asked_for && std::env::args_os().any(|argument| argument == "--json") {
-        let rendered = error.render().to_string();
-        let message = rendered.strip_prefix("error: ").unwrap_or(&rendered);
-        Output::failure(true, Kind::Usage, message.trim_end());
-    } else if error.print().is_err() {
-        // Nobody is there to read it.
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return match error.print().map_err(Failure::from) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => fail(false, &failure),
+        };
     }
-    ExitCode::from(if asked_for { 0 } else { 2 })
+    let json = std::env::args_os().any(|argument| argument == "--json");
+    let message = match error.kind() {
+        ErrorKind::InvalidUtf8 => not_utf8(std::env::args_os()),
+        _ if json => None,
+        _ => {
+            // If nobody is there to read it, the exit code says enough.
+            let _ = error.print();
+            return ExitCode::from(2);
+        }
+    };
+    let message = message.unwrap_or_else(|| {
+        let rendered = error.render().to_string();
+        rendered.strip_prefix("error: ").unwrap_or(&rendered).trim_end().to_owned()
+    });
+    fail(json, &Failure::usage(message))
+}
+
+fn fail(json: bool, failure: &Failure) -> ExitCode {
+    if let Failure::Said { kind, message } = failure {
+        Output::failure(json, *kind, message);
+    }
+    failure.exit_code()
+}
+
+/// Which argument is not UTF-8 and must be, and how to write it.
+fn not_utf8(arguments: impl Iterator<Item = OsString>) -> Option<String> {
+    // Paths may be anything.
+    const PATHS: [&str; 2] = ["--db", "--out"];
+    let mut after_path = false;
+    for (number, argument) in arguments.enumerate().skip(1) {
+        let is_path = after_path || PATHS.iter().any(|path| argument.as_encoded_bytes().starts_with(path.as_bytes()));
+        if argument.to_str().is_none() && !is_path {
+            let shown = argument.display();
+            return Some(format!(
+                "argument {number}, `{shown}`, is not UTF-8: give such a key as 0x and two digits a byte, with --hex"
+            ));
+        }
+        after_path = PATHS.iter().any(|path| argument == *path);
+    }
+    None
 }

@@ -3,9 +3,26 @@
 //! A size is a whole number with one of the units `B`, `KiB`, `MiB`, `GiB`, or without a unit in bytes. Nothing else is
 //! taken: `10M` may mean two things, and a benchmark with the wrong cache is worse than an error.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 const UNITS: [(&str, u64); 4] = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1)];
+
+/// A parser of whole numbers in a range.
+pub(crate) fn number<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone
+where
+    T: TryFrom<u64> + Into<u64> + Copy,
+{
+    let (least, most): (u64, u64) = ((*range.start()).into(), (*range.end()).into());
+    move |text| {
+        let number = text.parse::<u64>().ok().filter(|number| (least..=most).contains(number));
+        number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| match (least, most) {
+            (0, u64::MAX) => format!("`{text}` is no whole number: write one from 0 to 2^64 - 1"),
+            (_, u64::MAX) => format!("`{text}` is no whole number of at least {least}"),
+            _ => format!("`{text}` is no whole number from {least} to {most}"),
+        })
+    }
+}
 
 /// Parses a size in bytes.
 pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
@@ -154,6 +171,19 @@ mod tests {
         }
         assert!(parse_size("18446744073709551616").unwrap_err().contains("2^64"));
         assert!(parse_size("99999999999GiB").unwrap_err().contains("2^64"));
+    }
+
+    #[test]
+    fn numbers_have_bounds_which_the_message_names() {
+        let threads = number(1..=1024_u16);
+        assert_eq!(threads("1024"), Ok(1024));
+        for wrong in ["0", "1025", "-1", "two", "", "18446744073709551616"] {
+            assert!(threads(wrong).unwrap_err().contains("from 1 to 1024"), "{wrong}");
+        }
+        assert!(number(1..=u64::MAX)("0").unwrap_err().contains("at least 1"));
+        assert!(number(0..=u64::MAX)("x").unwrap_err().contains("no whole number"));
+        assert_eq!(parse_value_size("64MiB"), Ok(64 << 20));
+        assert!(parse_value_size("67108865").unwrap_err().contains("64MiB"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use hyperclock_bench::runner::{Length, Plan};
 use hyperclock_bench::zipf::Distribution;
 
 use super::DEFAULT_SEED;
-use crate::sizes::{parse_memory_size, parse_seconds, parse_share, parse_share_above_zero, parse_value_size};
+use crate::sizes::{number, parse_memory_size, parse_seconds, parse_share, parse_share_above_zero, parse_value_size};
 
 /// The caches that can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -45,7 +45,7 @@ pub(crate) struct RunArgs {
     pub(crate) cache: CacheChoice,
 
     /// Threads that work at once.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number(1..=1024_u16))]
     pub(crate) threads: u16,
 
     /// Seconds of each pass: one for the rate, one for the latencies.
@@ -53,11 +53,11 @@ pub(crate) struct RunArgs {
     pub(crate) duration: Duration,
 
     /// Operations of each thread in each pass, instead of a duration.
-    #[arg(long, value_name = "N", conflicts_with = "duration", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", conflicts_with = "duration", value_parser = number(1..=u64::MAX))]
     pub(crate) ops_per_thread: Option<u64>,
 
     /// Seed of everything that is drawn.
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED, value_parser = number(0..=u64::MAX))]
     pub(crate) seed: u64,
 }
 
@@ -111,7 +111,7 @@ pub(crate) struct CacheArgs {
     pub(crate) pinned_ratio: f64,
 
     /// How much more low keys are drawn; 0 is not at all.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = number(0..=1000_u32))]
     pub(crate) skew: u32,
 
     #[command(flatten)]
@@ -134,23 +134,23 @@ pub(crate) struct CacheArgs {
 #[expect(clippy::struct_field_names, reason = "fields are options, and options have their unit in the name")]
 pub(crate) struct PercentageArgs {
     /// Percentage of lookups that insert on a miss.
-    #[arg(long, value_name = "PERCENT", default_value_t = 82)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 82, value_parser = number(0..=100_u8))]
     lookup_insert_percent: u8,
 
     /// Percentage of inserts that keep a handle.
-    #[arg(long, value_name = "PERCENT", default_value_t = 2)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 2, value_parser = number(0..=100_u8))]
     insert_percent: u8,
 
     /// Percentage of inserts that keep none.
-    #[arg(long, value_name = "PERCENT", default_value_t = 5)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = number(0..=100_u8))]
     blind_insert_percent: u8,
 
     /// Percentage of lookups that insert nothing.
-    #[arg(long, value_name = "PERCENT", default_value_t = 10)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 10, value_parser = number(0..=100_u8))]
     lookup_percent: u8,
 
     /// Percentage of erases.
-    #[arg(long, value_name = "PERCENT", default_value_t = 1)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 1, value_parser = number(0..=100_u8))]
     erase_percent: u8,
 }
 
@@ -199,7 +199,7 @@ pub(crate) struct HitsArgs {
     pub(crate) run: RunArgs,
 
     /// Keys, all of them resident.
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = number(1..=1_000_000_000_u32))]
     pub(crate) entries: u32,
 
     /// Bytes of a value.
@@ -242,7 +242,7 @@ pub(crate) struct ChurnArgs {
     pub(crate) run: RunArgs,
 
     /// Entries that fit.
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = number(1..=1_000_000_000_u32))]
     pub(crate) entries: u32,
 
     /// Bytes of a value.
@@ -269,6 +269,6 @@ pub(crate) struct InstancesArgs {
     pub(crate) sizes: Vec<usize>,
 
     /// Caches of each capacity.
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = number(1..=10_000_000_u32))]
     pub(crate) instances: u32,
 }

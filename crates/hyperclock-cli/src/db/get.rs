@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::Session;
+use super::{Session, WarningReport};
 use crate::args::GetArgs;
 use crate::failure::{Failure, Result, Verdict};
 use crate::output::{Output, note};
@@ -18,6 +18,7 @@ struct Report {
     /// With `--all-cf`: every column family.
     #[serde(skip_serializing_if = "Option::is_none")]
     column_families: Option<Vec<FamilyReport>>,
+    warnings: Vec<WarningReport>,
 }
 
 #[derive(Clone, Serialize)]
@@ -49,6 +50,7 @@ pub(super) fn run(args: &GetArgs, output: &mut Output) -> Result<Verdict> {
             found,
             value_hex: reports.iter().find_map(|report| report.value_hex.clone()),
             column_families: args.target.all_cf.then_some(reports),
+            warnings: session.warnings(),
         })?;
     } else {
         let out = output.rows();

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::Session;
+use super::{Session, WarningReport};
 use crate::args::MultiGetArgs;
 use crate::failure::{Failure, Result, Verdict};
 use crate::output::{Output, note};
@@ -14,6 +14,7 @@ use crate::text::{Form, hex};
 #[derive(Serialize)]
 struct Report {
     results: Vec<KeyReport>,
+    warnings: Vec<WarningReport>,
 }
 
 #[derive(Serialize)]
@@ -44,7 +45,7 @@ pub(super) fn run(args: &MultiGetArgs, output: &mut Output) -> Result<Verdict> {
     })?;
 
     let mut found = vec![false; keys.len()];
-    let mut report = Report { results: Vec::new() };
+    let mut report = Report { results: Vec::new(), warnings: session.warnings() };
     let mut values = batches.iter().zip(values).flat_map(|((_, keys), values)| keys.iter().zip(values));
     for family in session.families() {
         for (found, (key, value)) in found.iter_mut().zip(values.by_ref()) {

@@ -7,7 +7,7 @@ use hyperclock_bench::table::Table;
 use serde::Serialize;
 
 use super::measure::Report as MeasureReport;
-use super::{Measurement, Session, sample};
+use super::{Measurement, Session, WarningReport, sample};
 use crate::args::ReadRandomArgs;
 use crate::failure::{Failure, Result, Verdict};
 use crate::output::Output;
@@ -32,6 +32,7 @@ struct Report<'a> {
     sampling_seconds: f64,
     #[serde(flatten)]
     measured: MeasureReport,
+    warnings: Vec<WarningReport>,
 }
 
 pub(super) fn run(args: &ReadRandomArgs, output: &mut Output) -> Result<Verdict> {
@@ -43,6 +44,14 @@ pub(super) fn run(args: &ReadRandomArgs, output: &mut Output) -> Result<Verdict>
     let reservoir = sample(&session, capacity, &mut random)?;
     let scanned_keys = reservoir.offered();
     let keys = reservoir.into_ranked(&mut random);
+    if keys.is_empty() {
+        let names: Vec<_> = session.families().iter().map(|family| family.name.as_str()).collect();
+        return Err(Failure::unavailable(format!(
+            "{} has no key to read in the column family {}: choose another with --cf, or all with --all-cf",
+            session.db().path().display(),
+            names.join(", ")
+        )));
+    }
     let sampling_seconds = begun.elapsed().as_secs_f64();
 
     let workload = Workload {
@@ -65,6 +74,7 @@ pub(super) fn run(args: &ReadRandomArgs, output: &mut Output) -> Result<Verdict>
             scanned_keys,
             sampling_seconds,
             measured: measurement.report(),
+            warnings: session.warnings(),
         })?;
     } else {
         let mut table = Table::default();

@@ -9,8 +9,8 @@ use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
 
-use super::Session;
 use super::session::Family;
+use super::{Session, WarningReport};
 use crate::args::ScanArgs;
 use crate::failure::{Failure, Result, Verdict};
 use crate::output::Output;
@@ -48,6 +48,7 @@ struct Report {
     /// Of keys and values.
     bytes: u64,
     column_families: Vec<FamilyReport>,
+    warnings: Vec<WarningReport>,
 }
 
 #[derive(Serialize)]
@@ -73,6 +74,7 @@ pub(super) fn run(args: &ScanArgs, output: &mut Output) -> Result<Verdict> {
             rows: counted.iter().map(|family| family.rows).sum(),
             bytes: counted.iter().map(|family| family.bytes).sum(),
             column_families: counted,
+            warnings: session.warnings(),
         })?;
         return Ok(Verdict::Done);
     }

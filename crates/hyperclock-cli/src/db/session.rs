@@ -1,5 +1,6 @@
 //! An open database, its cache, and the column families that a command was asked for.
 
+use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -55,6 +56,16 @@ impl From<&Warning> for WarningReport {
             offset: warning.offset,
             message: warning.what.clone(),
         }
+    }
+}
+
+impl fmt::Display for WarningReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.path)?;
+        if let Some(offset) = self.offset {
+            write!(f, "at offset {offset}: ")?;
+        }
+        f.write_str(&self.message)
     }
 }
 

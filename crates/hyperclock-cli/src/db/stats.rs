@@ -7,7 +7,7 @@ use hyperclock_bench::table::Table;
 use hyperclock_sst::{FamilyStats, LevelStats};
 use serde::Serialize;
 
-use super::Session;
+use super::{Session, WarningReport};
 use crate::args::StatsArgs;
 use crate::failure::{Result, Verdict};
 use crate::output::Output;
@@ -24,6 +24,7 @@ struct Report {
     entries: u64,
     bytes: u64,
     column_families: Vec<FamilyReport>,
+    warnings: Vec<WarningReport>,
 }
 
 #[derive(Serialize)]
@@ -89,6 +90,7 @@ pub(super) fn run(args: &StatsArgs, output: &mut Output) -> Result<Verdict> {
         entries: levels().map(|level| level.entries).sum(),
         bytes: levels().map(|level| level.bytes).sum(),
         column_families: families,
+        warnings: session.warnings(),
     };
     if output.json() {
         output.object(&report)?;
@@ -111,6 +113,9 @@ fn show(report: &Report, out: &mut impl Write) -> Result<()> {
         show_number(report.entries, "entry", "entries"),
         show_size(report.bytes)
     )?;
+    for warning in &report.warnings {
+        writeln!(out, "warning        {warning}")?;
+    }
     for family in &report.column_families {
         writeln!(out, "\ncolumn family {} (id {})", family.name, family.id)?;
         let mut table = Table::default();
