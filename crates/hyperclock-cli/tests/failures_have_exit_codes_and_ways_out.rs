@@ -89,6 +89,82 @@ fn a_damaged_manifest_is_1() {
 }
 
 #[test]
+fn a_number_that_is_none_is_named_with_its_bounds() {
+    let db = fixture("v1190_default");
+    for wrong in ["-1", "-10", "two", "1025"] {
+        fails(&["db", "scan", "--db", &db, "--threads", wrong], 2, "usage", &["--threads", wrong, "from 1 to 1024"]);
+    }
+    fails(&["db", "scan", "--db", &db, "--cache-size", "-1MiB"], 2, "usage", &["--cache-size", "-1MiB", "64MiB"]);
+    fails(&["db", "scan", "--db", &db, "--limit", "-5"], 2, "usage", &["--limit", "-5", "whole number"]);
+    fails(&["db", "readrandom", "--db", &db, "--seed", "x"], 2, "usage", &["--seed", "whole number"]);
+    fails(&["db", "readrandom", "--db", &db, "--missing", "-1"], 2, "usage", &["--missing", "0 to 100"]);
+    fails(&["db", "readrandom", "--db", &db, "--duration", "-1"], 2, "usage", &["--duration", "seconds"]);
+    fails(&["bench", "cache", "--lookup-percent", "101"], 2, "usage", &["--lookup-percent", "0 to 100"]);
+    hyperclock(["db", "scan", "--db", &db, "--from", "-5", "--limit", "1"]).exits(0);
+}
+
+#[test]
+#[cfg(unix)]
+fn an_argument_that_is_not_utf8_is_named() {
+    use std::os::unix::ffi::OsStrExt;
+    let db = fixture("v1190_default");
+    let key = std::ffi::OsStr::from_bytes(b"k\xff");
+    let run = common::command().args(["db", "get", "--db", &db]).arg(key).output().unwrap();
+    assert_eq!(run.status.code(), Some(2));
+    let message = String::from_utf8(run.stderr).unwrap();
+    assert!(message.contains("argument 5") && message.contains("--hex"), "{message}");
+}
+
+#[test]
+#[cfg(unix)]
+fn what_is_no_regular_file_is_3() {
+    for name in ["CURRENT", "MANIFEST-000005", "000010.sst"] {
+        let copy = copy_of("v1190_default");
+        let path = copy.path().join(name);
+        std::fs::remove_file(&path).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let db = text(copy.path());
+        fails(&["db", "scan", "--db", db], 3, "unavailable", &[name, "is not a regular file", "FIFO"]);
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        fails(&["db", "scan", "--db", db], 3, "unavailable", &[name, "is not a regular file", "directory"]);
+        std::fs::remove_dir(&path).unwrap();
+        std::os::unix::fs::symlink("nowhere", &path).unwrap();
+        fails(&["db", "scan", "--db", db], 3, "unavailable", &[name, "link to nowhere"]);
+    }
+}
+
+#[test]
+fn an_empty_database_has_nothing_to_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("db");
+    hyperclock(["db", "fill", "--num", "0", "--db", text(&db)]).exits(0);
+    fails(&["db", "readrandom", "--db", text(&db)], 3, "unavailable", &[text(&db), "no key"]);
+}
+
+#[test]
+fn a_fill_that_was_killed_can_be_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("000002.sst.dbtmp"), b"").unwrap();
+    fails(&["db", "fill", "--db", text(folder.path())], 2, "usage", &["000002.sst.dbtmp", "delete it"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_demonstration_without_a_folder_names_out() {
+    let demo = |folder: &str| common::command().args(["demo", "--num", "1"]).env("TMPDIR", folder).output().unwrap();
+    let bad = demo("/nowhere/at/all");
+    assert_eq!(bad.status.code(), Some(3));
+    assert!(String::from_utf8(bad.stderr).unwrap().contains("--out"));
+    let unset = demo("");
+    assert_eq!(unset.status.code(), Some(0));
+    let shown = String::from_utf8(unset.stdout).unwrap();
+    let folder = shown.lines().next().and_then(|line| line.strip_prefix("Databases go to ")).unwrap();
+    assert!(folder.starts_with("/tmp/"), "{folder}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn help_and_version_are_0() {
     for arguments in
         [&["--help"][..], &["db", "--help"], &["db", "scan", "--help"], &["demo", "--help"], &["--version"]]

@@ -14,7 +14,7 @@ fn get_prints_the_value_in_three_forms() {
         let hex = hyperclock(["db", "get", &key, "--db", &db, "--hex"]).exits(0);
         assert_eq!(hex.stdout(), format!("0x{value}\n"));
         let json = hyperclock(["db", "get", "--json", "--hex", "--db", &db, &key]).exits(0).object();
-        assert_eq!(json, serde_json::json!({ "found": true, "value_hex": value }));
+        assert_eq!(json, serde_json::json!({ "found": true, "value_hex": value, "warnings": [] }));
     }
     let plain = hyperclock(["db", "get", "key000001", "--db", &db]).exits(0);
     assert_eq!(plain.stdout(), "new1:juliet foxtrot echo india juliet de\n");
@@ -29,7 +29,7 @@ fn an_absent_key_is_exit_code_1_and_no_output() {
         assert_eq!(run.stdout(), "");
         assert_eq!(run.stderr(), format!("not found: {key}\n"));
         let json = hyperclock(["db", "get", key, "--db", &db, "--json"]).exits(1).object();
-        assert_eq!(json, serde_json::json!({ "found": false, "value_hex": null }));
+        assert_eq!(json, serde_json::json!({ "found": false, "value_hex": null, "warnings": [] }));
     }
 }
 
