@@ -4,13 +4,23 @@
 //! Threads that wait for one that never comes would wait for ever. So they wait at a [`Gate`] that can be cancelled, by the
 //! thread that starts them when a start fails, and by each of them when it panics.
 //!
-//! A thread does nothing before all have been started: what it allocates cannot take the room that the next stack needs.
+//! A thread that finds no memory at its beginning ends the process, so it must not come to that: threads are started one by one,
+//! each when the one before waits at the gate, and only where there is room for its stack and for what all of them will need. None
+//! does anything else before all have been started.
 
 use std::error::Error;
 use std::fmt;
+use std::hint::black_box;
 use std::io;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::{self, Builder, Scope, ScopedJoinHandle};
+
+/// Bytes that must be free for a thread to start. More than its stack takes: an allocator gives back what is larger than
+/// 32 MiB, so that asking for it asks the system.
+const ROOM: usize = 33 << 20;
+
+/// Bytes that must be free besides, for each of the threads.
+const ROOM_OF_EACH: usize = 512 << 10;
 
 /// The system refused a thread.
 #[derive(Debug)]
@@ -45,33 +55,49 @@ struct State {
 #[derive(Debug)]
 pub struct Gate {
     state: Mutex<State>,
-    changed: Condvar,
+    /// Told when the gate opens or is cancelled.
+    opened: Condvar,
+    /// Told when a thread has come.
+    came: Condvar,
 }
 
 impl Gate {
     /// A gate for so many threads.
     pub fn new(threads: usize) -> Self {
-        Self { state: Mutex::new(State { missing: threads, cancelled: false }), changed: Condvar::new() }
+        Self {
+            state: Mutex::new(State { missing: threads, cancelled: false }),
+            opened: Condvar::new(),
+            came: Condvar::new(),
+        }
     }
 
     /// Waits for the others; false if the gate is cancelled.
     pub fn wait(&self) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.missing = state.missing.saturating_sub(1);
+        self.came.notify_one();
         if state.missing == 0 {
-            self.changed.notify_all();
+            self.opened.notify_all();
         }
         let state = self
-            .changed
+            .opened
             .wait_while(state, |state| state.missing > 0 && !state.cancelled)
             .unwrap_or_else(PoisonError::into_inner);
         !state.cancelled
     }
 
+    /// Waits until so many others do; for one caller.
+    fn wait_for(&self, threads: usize, of: usize) {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = |state: &mut State| state.missing + threads > of && !state.cancelled;
+        drop(self.came.wait_while(state, waiting).unwrap_or_else(PoisonError::into_inner));
+    }
+
     /// Lets go whoever waits or will wait, to end.
     pub fn cancel(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).cancelled = true;
-        self.changed.notify_all();
+        self.opened.notify_all();
+        self.came.notify_one();
     }
 
     /// Cancels the gate if the calling thread panics before this is dropped.
@@ -110,8 +136,20 @@ where
     start_with(gate, threads, |index| Builder::new().spawn_scoped(scope, move || gate.wait().then(|| work(index))))
 }
 
-fn start_with<H>(gate: &Gate, threads: u16, start: impl FnMut(u16) -> io::Result<H>) -> Result<Vec<H>, CannotStart> {
-    let handles = (0..threads).map(start).collect::<io::Result<Vec<_>>>();
+fn start_with<H>(
+    gate: &Gate,
+    threads: u16,
+    mut start: impl FnMut(u16) -> io::Result<H>,
+) -> Result<Vec<H>, CannotStart> {
+    let all = usize::from(threads);
+    let room = ROOM + all * ROOM_OF_EACH;
+    let one = |index: u16| {
+        check_room(room)?;
+        let handle = start(index)?;
+        gate.wait_for(usize::from(index) + 1, all + 1);
+        Ok(handle)
+    };
+    let handles = (0..threads).map(one).collect::<io::Result<Vec<_>>>();
     match handles {
         Ok(handles) => {
             gate.wait();
@@ -119,9 +157,17 @@ fn start_with<H>(gate: &Gate, threads: u16, start: impl FnMut(u16) -> io::Result
         }
         Err(error) => {
             gate.cancel();
-            Err(CannotStart::new(usize::from(threads), error))
+            Err(CannotStart::new(all, error))
         }
     }
+}
+
+/// Fails if there are not so many bytes; takes none.
+fn check_room(bytes: usize) -> io::Result<()> {
+    let mut room = Vec::<u8>::new();
+    room.try_reserve_exact(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    drop(black_box(room));
+    Ok(())
 }
 
 #[cfg(test)]
