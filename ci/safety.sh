@@ -49,7 +49,7 @@ some_tests_ran() {
 # ---- models ---------------------------------------------------------------------------------------------------------
 # loom explores every interleaving of 2 to 3 threads with a bounded number of preemptions and the C11 memory model;
 # shuttle draws long random schedules and sees everything as sequentially consistent. Their tests live beside the code
-# they check, in modules named `loom` and `shuttle`.
+# they check, in modules named `loom_tests` and `shuttle_tests`.
 models() {
     local preemptions=2 iterations=2000
     if [ "$long" = yes ]; then

@@ -6,7 +6,7 @@
 //! of the capacity is pinned at any time; the oldest goes when the queue is over its length.
 //!
 //! A latency is that of a whole operation, with the making of the value, and with its reading unless the run is lean, as
-//! `cache_bench` has it. Names and defaults are its too.
+//! `cache_bench` has it. Names and defaults are its too, but for the number of threads and the length of a run.
 
 use std::collections::VecDeque;
 use std::fmt;

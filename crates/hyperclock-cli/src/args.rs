@@ -44,8 +44,8 @@ pub(crate) enum Command {
     #[command(
         subcommand,
         disable_help_subcommand = true,
-        after_help = "Each figure comes with --json too. Rates come from a pass that looks at no clock, latencies from a second pass\n\
-                      that times one operation in 64.\n\n\
+        after_help = "Each figure comes with --json too. Rates come from a pass that looks at no clock, latencies from a second \
+                      pass that times one operation in 64.\n\n\
                       Example:\n  hyperclock bench hits --threads 2"
     )]
     Bench(BenchCommand),
@@ -64,14 +64,14 @@ pub(crate) enum DbCommand {
     Fill(FillArgs),
 }
 
-/// Which database, and how it is read.
+/// Which database, what of it, and the cache that it is read through.
 #[derive(Args, Debug)]
 pub(crate) struct Target {
     /// Folder of the database.
     #[arg(long, value_name = "DIR")]
     pub(crate) db: PathBuf,
 
-    /// Column family to read [default: `default`; for `stats`, all].
+    /// Column family to read [default: `default`].
     #[arg(long, value_name = "NAME")]
     pub(crate) cf: Option<String>,
 
@@ -79,13 +79,9 @@ pub(crate) struct Target {
     #[arg(long, conflicts_with = "cf")]
     pub(crate) all_cf: bool,
 
-    /// Capacity of the block cache.
+    /// Capacity of the block cache, such as 64MiB; a plain number is bytes.
     #[arg(long, value_name = "SIZE", default_value = "32MiB", value_parser = parse_memory_size)]
     pub(crate) cache_size: usize,
-
-    /// Threads that read; the order of what is printed does not depend on it.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) threads: u16,
 }
 
 /// Print the rows of a database in its comparator's order.
@@ -97,6 +93,10 @@ pub(crate) struct Target {
 pub(crate) struct ScanArgs {
     #[command(flatten)]
     pub(crate) target: Target,
+
+    /// Threads that read ahead, a column family each; the order of the rows does not depend on it.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: u16,
 
     /// First key to print; where there is none, the next one in order.
     #[arg(long, value_name = "KEY")]
@@ -155,6 +155,10 @@ pub(crate) struct MultiGetArgs {
     #[command(flatten)]
     pub(crate) target: Target,
 
+    /// Threads that look keys up, each a part of the batch; the order of what is printed does not depend on it.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: u16,
+
     /// Keys and values are 0xHEX, on the command line and in the output.
     #[arg(long)]
     pub(crate) hex: bool,
@@ -164,8 +168,17 @@ pub(crate) struct MultiGetArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  hyperclock db stats --db /var/lib/app/db --all-cf")]
 pub(crate) struct StatsArgs {
-    #[command(flatten)]
-    pub(crate) target: Target,
+    /// Folder of the database.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) db: PathBuf,
+
+    /// Column family to describe [default: all].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cf: Option<String>,
+
+    /// Describe every column family, as without --cf.
+    #[arg(long, conflicts_with = "cf")]
+    pub(crate) all_cf: bool,
 }
 
 /// Measure random point reads on keys that exist.
@@ -179,6 +192,10 @@ pub(crate) struct StatsArgs {
 pub(crate) struct ReadRandomArgs {
     #[command(flatten)]
     pub(crate) target: Target,
+
+    /// Threads that read at once, through one cache.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: u16,
 
     /// Keys to sample from the database.
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
@@ -219,7 +236,8 @@ pub(crate) enum CompressionName {
 
 /// Make a database of any size that this reader and RocksDB read.
 ///
-/// Keys are the numbers 0 to N - 1 as 8 big-endian bytes, padded with the digit `0`; values compress to the share asked for.
+/// Keys are the numbers 0 to N - 1 as 8 big-endian bytes, padded with the digit `0`. A smaller key keeps the low bytes, which
+/// must be enough to number all rows. Values compress to the share asked for.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  hyperclock db fill --db /tmp/filled --num 1000000")]
 pub(crate) struct FillArgs {

@@ -4,7 +4,8 @@
 //! thread consumes them in order, part by part, while later parts run ahead by a bounded number of chunks. Parts are started in
 //! order, so the part that is consumed next is always running or done: nothing waits in a circle.
 //!
-//! With one thread or one part, everything runs on the caller's thread. The first failure, in the order of the parts, is
+//! With one thread, everything runs on the caller's thread, and so does a [`map`] of one part; a [`stream`] of one part is still
+//! produced ahead of its consumer when there are several threads. The first failure, in the order of the parts, is
 //! returned; when the consumer fails, producers stop at their next chunk.
 
 use std::sync::atomic::{AtomicUsize, Ordering};

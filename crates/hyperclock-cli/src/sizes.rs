@@ -93,6 +93,11 @@ pub(crate) fn show_count(count: u64) -> String {
     shown
 }
 
+/// A count and what is counted, of which there may be one.
+pub(crate) fn show_number(count: u64, one: &str, several: &str) -> String {
+    format!("{} {}", show_count(count), if count == 1 { one } else { several })
+}
+
 /// A rate for a person, without its fraction.
 #[expect(clippy::cast_sign_loss, reason = "rates are not negative, and would show as 0 if they were")]
 pub(crate) fn show_rate(rate: f64) -> String {
@@ -101,11 +106,18 @@ pub(crate) fn show_rate(rate: f64) -> String {
 
 /// A latency for a person.
 pub(crate) fn show_latency(nanoseconds: u64) -> String {
-    match nanoseconds {
-        0..10_000 => format!("{nanoseconds} ns"),
-        10_000..10_000_000 => format!("{:.1} us", nanoseconds as f64 / 1e3),
-        _ => format!("{:.1} ms", nanoseconds as f64 / 1e6),
-    }
+    let [shown] = show_latencies([nanoseconds]);
+    shown
+}
+
+/// Latencies for a person who compares them: all in the unit of the longest.
+pub(crate) fn show_latencies<const N: usize>(nanoseconds: [u64; N]) -> [String; N] {
+    let longest = nanoseconds.iter().copied().max().unwrap_or(0);
+    nanoseconds.map(|latency| match longest {
+        0..10_000 => format!("{latency} ns"),
+        10_000..10_000_000 => format!("{:.1} us", latency as f64 / 1e3),
+        _ => format!("{:.1} ms", latency as f64 / 1e6),
+    })
 }
 
 #[cfg(test)]
@@ -163,5 +175,7 @@ mod tests {
         assert_eq!(show_latency(950), "950 ns");
         assert_eq!(show_latency(12_300), "12.3 us");
         assert_eq!(show_latency(12_300_000), "12.3 ms");
+        assert_eq!(show_latencies([950, 12_300]), ["0.9 us", "12.3 us"]);
+        assert_eq!([show_number(1, "row", "rows"), show_number(1200, "row", "rows")], ["1 row", "1,200 rows"]);
     }
 }

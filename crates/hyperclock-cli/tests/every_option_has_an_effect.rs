@@ -32,6 +32,19 @@ fn br_071_every_option_of_readrandom_is_in_its_report() {
 }
 
 #[test]
+fn br_071_commands_refuse_options_that_they_do_not_use() {
+    let db = fixture("v1190_default");
+    for (command, option) in [
+        (&["stats"][..], ["--threads", "4"]),
+        (&["stats"], ["--cache-size", "1B"]),
+        (&["get", "key000001"], ["--threads", "4"]),
+    ] {
+        let run = hyperclock(["db"].iter().chain(command).chain(&["--db", &db]).chain(&option)).exits(2);
+        assert!(run.stderr().contains(option[0]), "{}", run.stderr());
+    }
+}
+
+#[test]
 fn br_071_every_option_of_fill_shows_in_what_it_makes() {
     let folder = tempfile::tempdir().unwrap();
     let fill = |name: &str, more: &[&str]| {

@@ -34,6 +34,9 @@ fn usage_is_2() {
     fails(&["db", "readrandom", "--db", &db, "--reads", "1", "--duration", "1"], 2, "usage", &["--duration"]);
     fails(&["db", "verify", "--db", &db], 2, "usage", &["verify"]);
     fails(&["db", "fill", "--db", &db], 2, "usage", &["v1190_default"]);
+    let new = tempfile::tempdir().unwrap();
+    let number_rows = ["db", "fill", "--db", text(new.path()), "--key-size", "2"];
+    fails(&number_rows, 2, "usage", &["key size 2", "65536 rows", "larger key"]);
     fails(&["demo", "--out", &db], 2, "usage", &["--out", "empty"]);
 }
 

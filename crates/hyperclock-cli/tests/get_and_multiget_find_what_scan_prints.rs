@@ -42,7 +42,7 @@ fn get_reads_the_family_that_was_asked_for() {
     let run = hyperclock(["db", "get", &key, "--hex", "--db", &db, "--cf", "plain"]).exits(0);
     assert_eq!(run.stdout(), format!("0x{}\n", cells[2]));
 
-    let all = hyperclock(["db", "get", &key, "--hex", "--db", &db, "--all-cf", "--threads", "3"]).exits(0);
+    let all = hyperclock(["db", "get", &key, "--hex", "--db", &db, "--all-cf"]).exits(0);
     assert!(all.stdout().contains(&format!("plain\t0x{}\n", cells[2])), "{}", all.stdout());
     let json = hyperclock(["db", "get", &key, "--hex", "--db", &db, "--all-cf", "--json"]).exits(0).object();
     assert_eq!(json["found"], true);

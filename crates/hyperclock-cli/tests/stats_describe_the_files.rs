@@ -41,7 +41,9 @@ fn all_families_or_one() {
 #[test]
 fn the_table_for_people_names_family_and_level() {
     let run = hyperclock(["db", "stats", "--db", &fixture("v1190_default")]).exits(0);
-    for part in ["default", "level", "files", "entries"] {
+    for part in ["default", "level", "files", "entries", " 2 files, 2,440 entries, "] {
         assert!(run.stdout().contains(part), "{part} is not in:\n{}", run.stdout());
     }
+    let one = hyperclock(["db", "stats", "--db", &fixture("v1190_tiny_fv7")]).exits(0);
+    assert!(one.stdout().contains(" 1 file, "), "{}", one.stdout());
 }

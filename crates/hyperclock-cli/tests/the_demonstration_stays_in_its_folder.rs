@@ -51,7 +51,16 @@ fn without_one_it_makes_a_temporary_folder_and_says_where() {
     let made: Vec<_> = std::fs::read_dir(temporary.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(made.len(), 1);
     assert!(shown.starts_with(&format!("Databases go to {}\n", made[0].display())), "{shown}");
-    for part in ["cold cache", "warm cache", "reads per second", "Try next:", "db stats", "db scan", "db readrandom"] {
+    for part in [
+        "cold cache",
+        "warm cache",
+        "reads per second",
+        "hit ratio.",
+        "Try next:",
+        "db stats",
+        "db scan",
+        "db readrandom",
+    ] {
         assert!(shown.contains(part), "{part} is not in:\n{shown}");
     }
     // The commands that it ends with work.

@@ -94,7 +94,15 @@ impl CacheValue for DictionaryBlock {
 
 /// A value that keeps what it lies in alive: the cached block it was read from, or a buffer.
 ///
-/// Holding one pins its block in the cache. To keep a value for long, copy it.
+/// Holding one pins its block in the cache. To keep a value for long, copy it. It is equal to whatever has its bytes:
+///
+/// ```
+/// # use hyperclock_sst::PinnedSlice;
+/// let value: PinnedSlice = b"green".to_vec().into();
+/// assert_eq!(value, b"green");
+/// assert_eq!(value, "green");
+/// assert!(value.starts_with(b"gr"));
+/// ```
 pub struct PinnedSlice<P: Primary = Clock>(Pinned<P>);
 
 enum Pinned<P: Primary> {
@@ -119,8 +127,14 @@ impl<P: Primary> PinnedSlice<P> {
     pub(crate) fn in_block(block: &Handle<DataBlock, P>, range: ByteRange) -> Self {
         Self(match block.try_clone() {
             Some(block) => Pinned::Block(block, range),
-            None => Pinned::Buffer((**block).as_ref().slice(range).into()),
+            None => return Self::copied(block, range),
         })
+    }
+
+    /// Copies the value: for a block that has as many handles as it can have.
+    #[cold]
+    pub(crate) fn copied(block: &Handle<DataBlock, P>, range: ByteRange) -> Self {
+        Self(Pinned::Buffer((**block).as_ref().slice(range).into()))
     }
 
     pub(crate) fn in_shared_block(block: Arc<Handle<DataBlock, P>>, range: ByteRange) -> Self {
@@ -151,6 +165,14 @@ impl<P: Primary> AsRef<[u8]> for PinnedSlice<P> {
         self
     }
 }
+
+impl<P: Primary, B: AsRef<[u8]> + ?Sized> PartialEq<B> for PinnedSlice<P> {
+    fn eq(&self, other: &B) -> bool {
+        **self == *other.as_ref()
+    }
+}
+
+impl<P: Primary> Eq for PinnedSlice<P> {}
 
 impl<P: Primary> std::fmt::Debug for PinnedSlice<P> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -156,9 +156,27 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Io { source, .. } => Some(&**source),
+            // The message has the system's own: its error is this one, not the cause of it.
+            Self::Io { source, .. } => source.source(),
             _ => None,
         }
+    }
+}
+
+/// The whole error, with the kind of the system's where there is one, else
+/// [`InvalidData`](io::ErrorKind::InvalidData) for damage, [`Unsupported`](io::ErrorKind::Unsupported),
+/// [`InvalidInput`](io::ErrorKind::InvalidInput) and [`ResourceBusy`](io::ErrorKind::ResourceBusy).
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        let kind = match &error {
+            Error::Io { source, .. } => source.kind(),
+            Error::Corruption { .. } => io::ErrorKind::InvalidData,
+            Error::Unsupported { .. } => io::ErrorKind::Unsupported,
+            Error::InUse { .. } => io::ErrorKind::ResourceBusy,
+            Error::InvalidArgument(_) => io::ErrorKind::InvalidInput,
+            Error::Cache { .. } => io::ErrorKind::Other,
+        };
+        Self::new(kind, error)
     }
 }
 
@@ -175,9 +193,26 @@ mod tests {
     }
 
     #[test]
-    fn io_errors_keep_their_source() {
+    fn io_errors_keep_the_systems_error_and_tell_it_once() {
         let e = Error::io("x", io::Error::from(io::ErrorKind::NotFound));
-        assert!(e.source().is_some());
         assert!(e.is_not_found());
+        assert!(matches!(&e, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound));
+        assert_eq!(e.to_string(), format!("x: {}", io::Error::from(io::ErrorKind::NotFound)));
+        assert!(e.source().is_none());
+    }
+
+    #[test]
+    fn as_an_io_error_it_has_a_kind_and_its_own_message() {
+        for (error, kind) in [
+            (Error::io("x", io::ErrorKind::PermissionDenied.into()), io::ErrorKind::PermissionDenied),
+            (Error::corruption("x", 7, "bad checksum"), io::ErrorKind::InvalidData),
+            (Error::unsupported("x", "merge operands"), io::ErrorKind::Unsupported),
+            (Error::InUse { directory: "x".into(), vanished: "y".into() }, io::ErrorKind::ResourceBusy),
+            (Error::InvalidArgument("no such thing".to_owned()), io::ErrorKind::InvalidInput),
+        ] {
+            let message = error.to_string();
+            let error = io::Error::from(error);
+            assert_eq!((error.kind(), error.to_string()), (kind, message));
+        }
     }
 }

@@ -57,6 +57,9 @@ mod table;
 mod version;
 pub mod writer;
 
+/// The cache, for users who need no other version of it than this crate's.
+pub use hyperclock;
+
 pub use cached::PinnedSlice;
 pub use checksum::ChecksumType;
 pub use compression::CompressionType;
@@ -71,3 +74,8 @@ pub use key::{
 };
 pub use properties::{IndexType, Properties};
 pub use table::{ReadOptions, Table, TableIter, TableOptions, ValueRef};
+
+/// Compiles the example of the README with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

@@ -8,9 +8,7 @@ use hyperclock_sst::{Db, DbOptions, ReadOptions};
 use support::{Fixture, cache, fixtures};
 
 fn no_fill() -> ReadOptions {
-    let mut read = ReadOptions::default();
-    read.fill_cache = false;
-    read
+    ReadOptions::new().fill_cache(false)
 }
 
 fn open(fixture: &Fixture, cache: &BlockCache) -> Db {

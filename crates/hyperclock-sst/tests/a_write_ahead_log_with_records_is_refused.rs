@@ -71,8 +71,7 @@ fn logs_in_another_directory_are_found() {
     let log = elsewhere.path().join("000900.log");
     fs::write(&log, log_record(1, BATCH)).unwrap();
 
-    let mut options = DbOptions::new(support::cache(1 << 20));
-    options.log_directory = Some(elsewhere.path().to_owned());
+    let options = DbOptions::new(support::cache(1 << 20)).log_directory(elsewhere.path());
     assert_refused(Db::open_read_only(dir.path(), &options), &log);
 
     assert!(open(dir.path()).is_ok());
@@ -84,6 +83,6 @@ fn logs_in_another_directory_are_found() {
     drop(elsewhere);
     let error = open(dir.path()).unwrap_err();
     assert!(matches!(error, Error::Unsupported { .. }) && error.to_string().contains("wal_dir"), "{error}");
-    options.log_directory = Some(dir.path().to_owned());
+    let options = options.log_directory(dir.path());
     assert!(Db::open_read_only(dir.path(), &options).is_ok());
 }

@@ -109,8 +109,7 @@ fn with_all_blocks_cached_and_with_hardly_any() {
     for path in tables {
         let cache = BlockCache::new(64 << 20);
         let table = open(&path, &cache);
-        let mut private = ReadOptions::default();
-        private.fill_cache = false;
+        let private = ReadOptions::new().fill_cache(false);
         let rows = match scan(&table, private) {
             Ok(rows) => rows,
             #[cfg(not(feature = "zstd"))]

@@ -16,7 +16,7 @@ use std::ops::Deref;
 /// ```
 /// # use hyperclock::{BlockCache, CacheKey, CacheValue, Role};
 /// # struct Block(Vec<u8>);
-/// # impl CacheValue for Block { fn charge(&self) -> usize { self.0.len() } }
+/// # impl CacheValue for Block { fn charge(&self) -> usize { size_of::<Self>() + self.0.capacity() } }
 /// let cache = BlockCache::new(1 << 20);
 /// let blocks = cache.view::<Block>(Role::DATA_BLOCK);
 /// let handle = blocks.insert(CacheKey::new(1, 0), Block(vec![7; 100])).unwrap();

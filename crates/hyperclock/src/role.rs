@@ -4,8 +4,11 @@ use std::fmt;
 
 /// The role of an entry: 32 of them, 13 with the names that RocksDB's users know and 19 for the embedding engine.
 ///
-/// Usage, hits and misses are reported per role; a role does not influence what is evicted (see
-/// [`Priority`](crate::Priority)).
+/// Hits, misses, inserts, evictions and loads are counted per role ([`BlockCache::stats`]); for bytes per role, sum the
+/// charges that [`BlockCache::for_each`] shows. A role does not influence what is evicted (see [`Priority`]).
+///
+/// [`BlockCache::stats`]: crate::BlockCache::stats
+/// [`BlockCache::for_each`]: crate::BlockCache::for_each
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Role(u8);
 
@@ -108,7 +111,7 @@ impl fmt::Display for Role {
 /// How long an entry may stay without being used, in passes of the clock hand.
 ///
 /// It sets the use count with which an entry starts: 3, 2 or 1. What is read again is kept whatever its priority.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Priority {
     /// Indexes, filters, dictionaries: what every read of a file needs.
     High,

@@ -45,7 +45,7 @@ pub(crate) struct SingleFlight<T> {
 
 /// What a caller that missed has to do.
 pub(crate) enum Turn<'f, T> {
-    /// Load, then call [`Lead::finish`].
+    /// Load, then call [`Lead::finish_value`] or [`Lead::finish_error`].
     Lead(Lead<'f, T>),
     /// The value that another caller loaded.
     Value(T),

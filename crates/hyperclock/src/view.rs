@@ -10,16 +10,61 @@ use crate::single_flight::Turn;
 use crate::stats::Event;
 use crate::{CacheKey, Priority, Role};
 use std::any::Any;
+use std::convert::Infallible;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// A type whose values can live in a cache.
+///
+/// Implemented for buffers of bytes; an engine's own types state what they keep alive:
+///
+/// ```
+/// use hyperclock::CacheValue;
+///
+/// struct IndexBlock {
+///     bytes: Box<[u8]>,
+///     restarts: Vec<u32>,
+/// }
+///
+/// impl CacheValue for IndexBlock {
+///     fn charge(&self) -> usize {
+///         size_of::<Self>() + self.bytes.len() + self.restarts.capacity() * size_of::<u32>()
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "values of type `{Self}` cannot live in a block cache",
+    note = "implement `CacheValue` for it: `charge` returns the bytes that a value keeps alive, itself included",
+    note = "a foreign type needs a type of your own around it: `struct Block(Foreign);`",
+    note = "`Vec<u8>`, `Box<[u8]>` and `Arc<[u8]>` can be used as they are"
+)]
 pub trait CacheValue: Send + Sync + 'static {
     /// The bytes that the value keeps alive, itself included. It must not change while the value is in the cache.
     ///
     /// There is no default: a cache is as honest about memory as this number.
     fn charge(&self) -> usize;
+}
+
+/// Charged for its capacity, not for its length.
+impl CacheValue for Vec<u8> {
+    fn charge(&self) -> usize {
+        size_of::<Self>() + self.capacity()
+    }
+}
+
+impl CacheValue for Box<[u8]> {
+    fn charge(&self) -> usize {
+        size_of::<Self>() + self.len()
+    }
+}
+
+/// Charged in full, with the two counters beside the bytes, whoever else holds it: the cache cannot know whether it is the
+/// last one.
+impl CacheValue for Arc<[u8]> {
+    fn charge(&self) -> usize {
+        size_of::<Self>() + 2 * size_of::<usize>() + self.len()
+    }
 }
 
 /// A window on a cache for values of one type, under one role and priority.
@@ -107,7 +152,7 @@ impl<V: CacheValue, P: Primary> View<V, P> {
 
     /// Runs `f` on the value of a key; `None` on a miss.
     ///
-    /// The entry cannot be evicted meanwhile.
+    /// The entry cannot be evicted meanwhile. Costs as much as [`View::get`]: a handle is taken and dropped.
     pub fn read<R>(&self, key: &CacheKey, f: impl FnOnce(&V) -> R) -> Result<Option<R>, TypeMismatch> {
         let Some(handle) = self.get(key)? else { return Ok(None) };
         let result = f(&handle);
@@ -164,6 +209,27 @@ impl<V: CacheValue, P: Primary> View<V, P> {
             return Ok(handle);
         }
         self.load(*key, loader)
+    }
+
+    /// [`View::get_or_load`] for a value that can always be made.
+    ///
+    /// ```
+    /// use hyperclock::{BlockCache, CacheKey, Role};
+    ///
+    /// let squares = BlockCache::new(1 << 20).view::<Vec<u8>>(Role::MISC);
+    /// let square = squares.get_or_insert_with(&CacheKey::new(1, 12), || (144_u64).to_le_bytes().to_vec())?;
+    /// assert_eq!(square[0], 144);
+    /// # Ok::<(), hyperclock::LoadError<std::convert::Infallible>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`LoadError::Type`] and [`LoadError::Reentrant`]; never [`LoadError::Load`].
+    pub fn get_or_insert_with(
+        &self,
+        key: &CacheKey,
+        make: impl FnOnce() -> V,
+    ) -> Result<Handle<V, P>, LoadError<Infallible>> {
+        self.get_or_load(key, || Ok(make()))
     }
 
     #[cold]
@@ -273,5 +339,38 @@ impl<V: CacheValue, P: Primary> View<V, P> {
             self.count(Event::Uncharged);
         }
         pin
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_charged_for_what_they_keep_alive() {
+        let mut bytes = Vec::with_capacity(4096);
+        bytes.extend_from_slice(&[7; 100]);
+        assert_eq!(bytes.charge(), 4096 + size_of::<Vec<u8>>());
+        let boxed: Box<[u8]> = vec![7; 100].into();
+        assert_eq!(boxed.charge(), 100 + size_of::<Box<[u8]>>());
+        let shared: Arc<[u8]> = vec![7; 100].into();
+        assert_eq!(shared.charge(), 100 + 4 * size_of::<usize>());
+    }
+
+    #[test]
+    fn a_value_that_cannot_fail_is_made_once() {
+        let blocks = BlockCache::new(1 << 20).view::<Vec<u8>>(Role::MISC);
+        let key = CacheKey::new(1, 1);
+        for made in [true, false] {
+            let mut called = false;
+            let handle = blocks.get_or_insert_with(&key, || {
+                called = true;
+                vec![7]
+            });
+            assert_eq!((&**handle.expect("a value"), called), (&[7][..], made));
+        }
+        let others = blocks.cache().view::<Box<[u8]>>(Role::MISC);
+        let refused = others.get_or_insert_with(&key, || unreachable!("the key is resident"));
+        assert!(matches!(refused, Err(LoadError::Type(_))));
     }
 }

@@ -182,6 +182,28 @@ fn br_028_pins_bound_the_effort_of_an_insert() {
     }
 }
 
+/// The same, counted: by default the hand gives up before it comes to what could be evicted, and does not with a large cap.
+#[test]
+fn br_028_an_insert_gives_up_after_its_share_of_pins() {
+    const INSERTS: u64 = 20;
+    let evictions = |effort_cap: Option<u32>| {
+        let builder = BlockCache::builder().capacity(256 * 4096).shards(1);
+        let builder = effort_cap.into_iter().fold(builder, hyperclock::Builder::effort_cap);
+        let cache = builder.build().expect("valid");
+        let view = cache.view::<Bytes>(Role::DATA_BLOCK).with_priority(Priority::Bottom);
+        let pinned: Vec<_> = (0..1000).map(|n| view.insert(key(n), Bytes(4096)).expect("not strict")).collect();
+        for n in 0..INSERTS {
+            view.insert(key(10_000 + n), Bytes(4096)).expect("not strict");
+        }
+        assert_eq!(cache.occupancy() as u64, 1000 + INSERTS - cache.stats().total().evictions);
+        drop(pinned);
+        cache.stats().total().evictions
+    };
+    // Each of them would have to pass a thousand pins to find the one that was inserted before it.
+    assert!(evictions(Some(u32::MAX)) >= INSERTS - 1);
+    assert!(evictions(None) <= INSERTS / 4, "{} of {INSERTS} inserts looked further", evictions(None));
+}
+
 /// Small entries, then larger ones: the budget holds at every step.
 #[test]
 fn br_030_eviction_keeps_up_with_larger_entries() {
@@ -200,7 +222,7 @@ fn br_030_eviction_keeps_up_with_larger_entries() {
 
 /// Every priority alone fills the cache, and one more entry finds room.
 #[test]
-fn br_029_any_mix_of_priorities_can_be_evicted() {
+fn br_029_every_priority_alone_can_be_evicted() {
     for priority in [Priority::High, Priority::Low, Priority::Bottom] {
         for strict in [false, true] {
             let cache = cache(100 * 164, strict);
@@ -212,6 +234,40 @@ fn br_029_any_mix_of_priorities_can_be_evicted() {
             assert!(cache.usage() <= cache.capacity());
             assert_eq!(cache.occupancy(), 100);
             assert_eq!(cache.stats().total().evictions, 200);
+        }
+    }
+}
+
+/// Whatever shares of the priorities fill the cache, read or not, entries of each find room.
+#[test]
+fn br_029_shares_of_several_priorities_can_be_evicted() {
+    const PRIORITIES: [Priority; 3] = [Priority::High, Priority::Low, Priority::Bottom];
+    for shares in [[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1], [98, 1, 1], [1, 98, 1], [1, 1, 98]] {
+        for (strict, reads) in [(false, 0), (false, 5), (true, 0), (true, 5)] {
+            let cache = cache(100 * 164, strict);
+            let views = PRIORITIES.map(|priority| cache.view::<Bytes>(Role::DATA_BLOCK).with_priority(priority));
+            // Which priority the nth entry has: as many of each hundred as its share says.
+            let of = |n: u64| {
+                let mut place = n * 37 % shares.iter().sum::<u64>();
+                shares.iter().position(|&share| place.checked_sub(share).map(|left| place = left).is_none())
+            };
+            for n in 0..300 {
+                let view = &views[of(n).expect("within the sum of the shares")];
+                view.insert(key(n), Bytes(100)).expect("nothing is pinned");
+                for _ in 0..reads {
+                    drop(view.get(&key(n)));
+                }
+            }
+            for (n, view) in (1000..).zip(&views) {
+                view.insert(key(n), Bytes(100)).expect("nothing is pinned");
+                assert!(cache.contains(&key(n)));
+            }
+            assert!(cache.usage() <= cache.capacity());
+            let (held, evicted) = (cache.occupancy() as u64, cache.stats().total().evictions);
+            assert_eq!(held + evicted, 303, "{shares:?}, {reads} reads");
+            // A step of the hand may free more than was asked for.
+            assert!((90..=100).contains(&held), "{held} held with {shares:?}, {reads} reads");
+            cache.validate().expect("whole");
         }
     }
 }

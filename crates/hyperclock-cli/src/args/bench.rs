@@ -94,7 +94,7 @@ pub(crate) struct CacheArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
 
-    /// Capacity of the cache.
+    /// Capacity of the cache, such as 64MiB; a plain number is bytes.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_memory_size)]
     pub(crate) cache_size: usize,
 
@@ -176,7 +176,7 @@ pub(crate) struct KuduArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
 
-    /// Capacity of the cache.
+    /// Capacity of the cache, such as 64MiB; a plain number is bytes.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_memory_size)]
     pub(crate) cache_size: usize,
 
@@ -226,7 +226,7 @@ pub(crate) struct HotArgs {
     #[arg(long, value_name = "SIZE", default_value = "64", value_parser = parse_some_memory)]
     pub(crate) value_bytes: usize,
 
-    /// Use the value in a scoped read, without a handle.
+    /// Use the value through `View::read`, which takes and drops a handle itself today.
     #[arg(long)]
     pub(crate) scoped: bool,
 }

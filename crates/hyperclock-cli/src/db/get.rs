@@ -8,7 +8,6 @@ use super::Session;
 use crate::args::GetArgs;
 use crate::failure::{Failure, Result, Verdict};
 use crate::output::{Output, note};
-use crate::parallel;
 use crate::text::{Form, hex};
 
 #[derive(Serialize)]
@@ -33,7 +32,7 @@ pub(super) fn run(args: &GetArgs, output: &mut Output) -> Result<Verdict> {
     let key = form.read(&args.key).map_err(Failure::usage)?;
     let session = Session::open(&args.target)?;
     let families = session.families();
-    let values = parallel::map(families.len(), args.target.threads, |part| session.get(&families[part], &key))?;
+    let values = families.iter().map(|family| session.get(family, &key)).collect::<Result<Vec<_>>>()?;
     let found = values.iter().any(Option::is_some);
 
     if output.json() {

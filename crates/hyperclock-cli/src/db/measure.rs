@@ -149,7 +149,7 @@ impl Measurement {
             format!("of {}", show_size(self.cache_capacity as u64)),
         ]);
         if let Some(resident) = self.resident_memory {
-            table.row(["memory of the process".to_owned(), show_size(resident)]);
+            table.row(["memory of the process".to_owned(), show_size(resident), "with the sampled keys".to_owned()]);
         }
     }
 }

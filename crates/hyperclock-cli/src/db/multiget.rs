@@ -34,11 +34,11 @@ pub(super) fn run(args: &MultiGetArgs, output: &mut Output) -> Result<Verdict> {
         .map_err(Failure::usage)?;
     let session = Session::open(&args.target)?;
 
-    let batch = keys.len().div_ceil(usize::from(args.target.threads)).max(1);
+    let batch = keys.len().div_ceil(usize::from(args.threads)).max(1);
     let batches: Vec<(usize, Vec<&[u8]>)> = (0..session.families().len())
         .flat_map(|family| keys.chunks(batch).map(move |keys| (family, keys.iter().map(AsRef::as_ref).collect())))
         .collect();
-    let values = parallel::map(batches.len(), args.target.threads, |part| {
+    let values = parallel::map(batches.len(), args.threads, |part| {
         let (family, keys) = &batches[part];
         session.multi_get(&session.families()[*family], keys)
     })?;

@@ -49,7 +49,7 @@ pub(super) fn run(args: &ReadRandomArgs, output: &mut Output) -> Result<Verdict>
         distribution: args.distribution,
         missing_percent: args.missing,
         end: args.duration.map_or(End::Reads(args.reads.unwrap_or(DEFAULT_READS)), End::After),
-        threads: args.target.threads,
+        threads: args.threads,
         seed: args.seed,
     };
     let measurement = Measurement::of(&session, &keys, &workload, "reading")?;
@@ -59,7 +59,7 @@ pub(super) fn run(args: &ReadRandomArgs, output: &mut Output) -> Result<Verdict>
             column_families: session.families().iter().map(|family| family.name.as_str()).collect(),
             distribution: args.distribution.to_string(),
             seed: args.seed,
-            threads: args.target.threads,
+            threads: args.threads,
             missing_percent: args.missing,
             sampled_keys: keys.len(),
             scanned_keys,
@@ -74,7 +74,7 @@ pub(super) fn run(args: &ReadRandomArgs, output: &mut Output) -> Result<Verdict>
             format!("of {}, sampled in {sampling_seconds:.2} s", show_count(scanned_keys)),
         ]);
         table.row(["distribution".to_owned(), args.distribution.to_string()]);
-        table.row(["threads".to_owned(), args.target.threads.to_string()]);
+        table.row(["threads".to_owned(), args.threads.to_string()]);
         measurement.add_to(&mut table);
         table.write(output.rows())?;
     }

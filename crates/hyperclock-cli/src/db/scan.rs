@@ -66,7 +66,7 @@ pub(super) fn run(args: &ScanArgs, output: &mut Output) -> Result<Verdict> {
     let progress = (output.json() || !io::stdout().is_terminal()).then(|| Progress::open("scanning", "rows"));
 
     if output.json() {
-        let counted = parallel::map(families.len(), args.target.threads, |part| {
+        let counted = parallel::map(families.len(), args.threads, |part| {
             scan(&session, &families[part], &range, progress.as_ref(), |_, _| Ok(()))
         })?;
         output.object(&Report {
@@ -81,7 +81,7 @@ pub(super) fn run(args: &ScanArgs, output: &mut Output) -> Result<Verdict> {
     let out = output.rows();
     parallel::stream(
         families.len(),
-        args.target.threads,
+        args.threads,
         |part, chunks| {
             let family = &families[part];
             let write = |key: &[u8], value: &[u8]| {

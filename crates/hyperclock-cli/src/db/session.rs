@@ -15,6 +15,9 @@ use crate::progress::Waiting;
 /// The file that makes a folder a database.
 const CURRENT: &str = "CURRENT";
 
+/// Capacity where little is read, and nothing twice.
+const SMALL_CACHE: usize = 8 << 20;
+
 /// The column family that every database has.
 const DEFAULT_FAMILY: &str = "default";
 
@@ -64,10 +67,9 @@ impl Session {
         Self::open_with(&target.db, target.cache_size, choice)
     }
 
-    /// The same for a command about the whole database: all column families, unless one was named.
-    pub(crate) fn open_all_unless_named(target: &Target) -> Result<Self> {
-        let choice = target.cf.as_deref().map_or(Choice::All, Choice::Named);
-        Self::open_with(&target.db, target.cache_size, choice)
+    /// Opens a database for a look at its files: all column families, unless one is named.
+    pub(crate) fn open_all_unless_named(directory: &Path, family: Option<&str>) -> Result<Self> {
+        Self::open_with(directory, SMALL_CACHE, family.map_or(Choice::All, Choice::Named))
     }
 
     /// Opens a database for reads of its default column family.
@@ -144,9 +146,7 @@ impl Session {
 
     /// An iterator, positioned nowhere.
     pub(crate) fn rows(&self, family: &Family, fill_cache: bool) -> Result<DbIter<'_>> {
-        let mut read = ReadOptions::default();
-        read.fill_cache = fill_cache;
-        Ok(self.db.iter(family.id, &read)?)
+        Ok(self.db.iter(family.id, &ReadOptions::new().fill_cache(fill_cache))?)
     }
 
     /// Everything that was read since the tables were opened.

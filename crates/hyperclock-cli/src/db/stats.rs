@@ -12,7 +12,7 @@ use crate::args::StatsArgs;
 use crate::failure::{Result, Verdict};
 use crate::output::Output;
 use crate::progress::Waiting;
-use crate::sizes::{show_count, show_size};
+use crate::sizes::{show_count, show_number, show_size};
 
 #[derive(Serialize)]
 struct Report {
@@ -69,7 +69,7 @@ impl From<&LevelStats> for LevelReport {
 }
 
 pub(super) fn run(args: &StatsArgs, output: &mut Output) -> Result<Verdict> {
-    let session = Session::open_all_unless_named(&args.target)?;
+    let session = Session::open_all_unless_named(&args.db, args.cf.as_deref())?;
     let db = session.db();
     let waiting = Waiting::new("counting blocks");
     let stats = db.stats()?;
@@ -106,9 +106,9 @@ fn show(report: &Report, out: &mut impl Write) -> Result<()> {
     writeln!(out, "last sequence  {}", report.last_sequence)?;
     writeln!(
         out,
-        "tables         {} files, {} entries, {}",
-        show_count(report.files),
-        show_count(report.entries),
+        "tables         {}, {}, {}",
+        show_number(report.files, "file", "files"),
+        show_number(report.entries, "entry", "entries"),
         show_size(report.bytes)
     )?;
     for family in &report.column_families {

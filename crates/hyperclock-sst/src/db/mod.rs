@@ -66,6 +66,13 @@ pub struct ColumnFamily {
 }
 
 /// How a database is opened; made by [`new`](Self::new).
+///
+/// ```
+/// use hyperclock_sst::{DbOptions, hyperclock::BlockCache};
+///
+/// let options = DbOptions::new(BlockCache::new(64 << 20)).log_directory("/var/lib/orders-wal");
+/// assert!(options.log_directory.is_some());
+/// ```
 #[non_exhaustive]
 pub struct DbOptions<P: Primary = Clock> {
     /// Holds the blocks. Databases can share one.
@@ -81,6 +88,18 @@ impl<P: Primary> DbOptions<P> {
     /// Options with this cache, for a database in the operating system's files.
     pub fn new(cache: BlockCache<P>) -> Self {
         Self { cache, file_system: Arc::new(crate::file::StdFileSystem), log_directory: None }
+    }
+
+    /// The same with [`file_system`](Self::file_system).
+    #[must_use]
+    pub fn file_system(self, file_system: Arc<dyn FileSystem>) -> Self {
+        Self { file_system, ..self }
+    }
+
+    /// The same with [`log_directory`](Self::log_directory).
+    #[must_use]
+    pub fn log_directory(self, directory: impl Into<PathBuf>) -> Self {
+        Self { log_directory: Some(directory.into()), ..self }
     }
 }
 

@@ -36,10 +36,29 @@ impl<P: Primary> Db<P> {
     /// The values of `keys`, in their order; like a loop of [`get`](Self::get), and cheaper where
     /// keys are close together.
     ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use hyperclock_sst::{DEFAULT_COLUMN_FAMILY, Db, DbOptions, hyperclock::BlockCache};
+    /// # let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/v783_default");
+    /// # let db = Db::open_read_only(directory, &DbOptions::new(BlockCache::new(1 << 20)))?;
+    /// for value in db.multi_get(DEFAULT_COLUMN_FAMILY, &["key000002", "key000004", "nokey"])? {
+    ///     match value? {
+    ///         Some(value) => println!("{} bytes", value.len()),
+    ///         None => println!("absent"),
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// The call fails if there is no such column family. Each key has an outcome of its own.
-    pub fn multi_get(&self, column_family: u32, keys: &[&[u8]]) -> Result<Vec<Result<Option<PinnedSlice<P>>>>> {
+    pub fn multi_get(
+        &self,
+        column_family: u32,
+        keys: &[impl AsRef<[u8]>],
+    ) -> Result<Vec<Result<Option<PinnedSlice<P>>>>> {
         self.multi_get_with(column_family, keys, &ReadOptions::default())
     }
 
@@ -47,11 +66,12 @@ impl<P: Primary> Db<P> {
     pub fn multi_get_with(
         &self,
         column_family: u32,
-        keys: &[&[u8]],
+        keys: &[impl AsRef<[u8]>],
         read: &ReadOptions,
     ) -> Result<Vec<Result<Option<PinnedSlice<P>>>>> {
         let family = self.family(column_family)?;
-        let mut batch = Batch::new(&family.order, *read, keys, self.last_sequence);
+        let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+        let mut batch = Batch::new(&family.order, *read, &keys, self.last_sequence);
         for level in &family.levels {
             if level.level == 0 {
                 for file in &level.files {

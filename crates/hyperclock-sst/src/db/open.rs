@@ -21,7 +21,8 @@ const RETRIES: u32 = 3;
 impl<P: Primary> Db<P> {
     /// Opens the database in `directory` without locking it, and never writes to it.
     ///
-    /// Costs reading the MANIFEST, and footer, properties and index of every live table.
+    /// Costs reading the MANIFEST, and footer, metaindex, properties and the last bytes of the filter of every live table.
+    /// Index and filter themselves are read with the first lookup that needs them.
     ///
     /// # Errors
     ///

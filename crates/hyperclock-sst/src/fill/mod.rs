@@ -99,7 +99,12 @@ impl FillOptions {
             return refuse("key size 0: a key needs at least 1 byte".to_owned());
         }
         if self.key_size < 8 && self.num.saturating_sub(1) >> (self.key_size * 8) != 0 {
-            return refuse(format!("keys of {} bytes cannot number {} rows", self.key_size, self.num));
+            return refuse(format!(
+                "key size {}: that many bytes number {} rows, not {}; take a larger key or fewer rows",
+                self.key_size,
+                1_u64 << (self.key_size * 8),
+                self.num
+            ));
         }
         if !(0.0..=1.0).contains(&self.value_compressibility) {
             return refuse(format!("value compressibility {} is not in 0 ..= 1", self.value_compressibility));

@@ -117,7 +117,10 @@ fn options_out_of_range_are_refused_before_anything_is_made() {
     let directory = parent.path().join("db");
     for (options, says) in [
         (FillOptions { key_size: 0, ..small() }, "key size 0"),
-        (FillOptions { key_size: 1, num: 257, ..small() }, "keys of 1 bytes cannot number 257 rows"),
+        (
+            FillOptions { key_size: 1, num: 257, ..small() },
+            "key size 1: that many bytes number 256 rows, not 257; take a larger key or fewer rows",
+        ),
         (FillOptions { num: u64::MAX, ..small() }, "sequence numbers"),
         (FillOptions { value_compressibility: -0.1, ..small() }, "compressibility -0.1"),
         (FillOptions { value_compressibility: f64::NAN, ..small() }, "compressibility NaN"),

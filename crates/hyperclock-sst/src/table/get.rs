@@ -44,12 +44,15 @@ impl<P: Primary> ValueRef<'_, P> {
         PinnedSlice::in_block(self.block, self.range)
     }
 
-    /// As [`Self::pin`], with one pin for all values in a row that lie in one block: `last` is what
+    /// [`Self::pin`], with one pin for all values in a row that lie in one block: `last` is what
     /// the value before was pinned by, which keeps that block's address from being another's.
     pub(crate) fn pin_shared(&self, last: &mut Option<Arc<Handle<DataBlock, P>>>) -> PinnedSlice<P> {
         let block = match last {
             Some(block) if std::ptr::eq(&raw const ***block, &raw const **self.block) => &*block,
-            last => &*last.insert(Arc::new(self.block.clone())),
+            last => match self.block.try_clone() {
+                Some(block) => &*last.insert(Arc::new(block)),
+                None => return PinnedSlice::copied(self.block, self.range),
+            },
         };
         PinnedSlice::in_shared_block(Arc::clone(block), self.range)
     }
@@ -138,14 +141,14 @@ impl<P: Primary> Table<P> {
     #[expect(clippy::type_complexity, reason = "an alias would hide what a visitor is given")]
     pub fn multi_get(
         &self,
-        targets: &[&[u8]],
+        targets: &[impl AsRef<[u8]>],
         read: &ReadOptions,
         visit: &mut dyn FnMut(usize, InternalKey<'_>, ValueRef<'_, P>) -> ControlFlow<()>,
     ) -> Result<()> {
         let mut lookup = Lookup::new();
         let mut previous: Option<SeekTarget<'_>> = None;
         for (i, encoded) in targets.iter().enumerate() {
-            let target = seek_target(encoded)?;
+            let target = seek_target(encoded.as_ref())?;
             let ascending = previous.is_some_and(|p| target.order_of(p.encoded, &self.0.order).is_le());
             lookup.index_in_place &= ascending;
             self.0.lookup(target, *read, &mut lookup, &mut |key, value| visit(i, key, value))?;
@@ -293,5 +296,35 @@ impl<P: Primary> Inner<P> {
             iter.next()?;
         }
         Ok(ControlFlow::Continue(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyperclock::{BlockCache, CacheKey, Role};
+
+    #[test]
+    fn a_value_of_a_block_without_room_for_handles_is_copied() {
+        let mut bytes = b"value of a block".to_vec();
+        let range = ByteRange { start: 0, end: 5 };
+        bytes.extend_from_slice(&[0, 0, 0, 0, 1, 0, 0, 0]);
+        let blocks = BlockCache::new(1 << 20).view::<DataBlock>(Role::DATA_BLOCK);
+        let block = blocks.insert(CacheKey::new(1, 0), DataBlock::parse(bytes.into()).unwrap()).unwrap();
+        let value = ValueRef { block: &block, range };
+
+        let mut last = None;
+        assert_eq!(&*value.pin_shared(&mut last), b"value");
+        assert!(last.take().is_some());
+        let mut handles: Vec<_> = std::iter::from_fn(|| block.try_clone()).collect();
+        assert!(handles.len() >= 1 << 20, "{} handles", handles.len());
+        for _ in 0..2 {
+            assert_eq!(&*value.pin_shared(&mut last), b"value");
+            assert!(last.is_none());
+            assert_eq!(&*value.pin(), b"value");
+        }
+        drop(handles.pop());
+        assert_eq!(&*value.pin_shared(&mut last), b"value");
+        assert!(last.is_some());
     }
 }

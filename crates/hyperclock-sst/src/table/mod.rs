@@ -4,8 +4,8 @@
 //! get(key) -> filter: can it hold the key? -> index: which block? -> data block: the entries
 //! ```
 //!
-//! Opening a table reads its footer, metaindex and properties, and nothing else. Every other
-//! block, index and filter too, is looked up in the cache under the table's key and its offset,
+//! Opening a table reads its footer, metaindex and properties, and of the filter the last bytes, which
+//! say of what kind it is. Every block, index and filter too, is looked up in the cache under the table's key and its offset,
 //! and read, verified, decompressed and parsed on a miss, once however many threads ask for it.
 //! A table holds no blocks: what it may keep in memory is the cache's decision alone.
 //!
@@ -48,6 +48,11 @@ use crate::properties::Properties;
 use source::BlockSource;
 
 /// How a table is opened.
+///
+/// ```
+/// let options = hyperclock_sst::TableOptions::new().largest_sequence(1031);
+/// assert_eq!(options.largest_sequence, Some(1031));
+/// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct TableOptions {
@@ -58,7 +63,34 @@ pub struct TableOptions {
     pub largest_sequence: Option<u64>,
 }
 
+impl TableOptions {
+    /// Counters of its own, and no sequence number.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same with [`counters`](Self::counters).
+    #[must_use]
+    pub fn counters(self, counters: Arc<TableCounters>) -> Self {
+        Self { counters, ..self }
+    }
+
+    /// The same with [`largest_sequence`](Self::largest_sequence).
+    #[must_use]
+    pub fn largest_sequence(self, sequence: u64) -> Self {
+        Self { largest_sequence: Some(sequence), ..self }
+    }
+}
+
 /// How blocks are read.
+///
+/// ```
+/// use hyperclock_sst::ReadOptions;
+///
+/// let scan = ReadOptions::new().fill_cache(false);
+/// assert!(!scan.fill_cache && scan.verify_checksums);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadOptions {
@@ -67,6 +99,26 @@ pub struct ReadOptions {
     pub fill_cache: bool,
     /// Whether checksums of blocks read from disk are compared.
     pub verify_checksums: bool,
+}
+
+impl ReadOptions {
+    /// Fills the cache and verifies checksums.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same with [`fill_cache`](Self::fill_cache).
+    #[must_use]
+    pub fn fill_cache(self, fill_cache: bool) -> Self {
+        Self { fill_cache, ..self }
+    }
+
+    /// The same with [`verify_checksums`](Self::verify_checksums).
+    #[must_use]
+    pub fn verify_checksums(self, verify_checksums: bool) -> Self {
+        Self { verify_checksums, ..self }
+    }
 }
 
 impl Default for ReadOptions {

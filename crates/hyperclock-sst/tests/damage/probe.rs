@@ -22,8 +22,7 @@ pub(crate) enum Outcome {
 /// not. `Err` describes a wrong answer: a row that differs, that is missing without an error, or that never existed.
 pub(crate) fn probe(files: &MemoryFiles, rows: &Rows) -> Result<Outcome, String> {
     let cache = BlockCache::builder().capacity(1 << 20).build().map_err(|error| format!("cache: {error}"))?;
-    let mut options = DbOptions::new(cache);
-    options.file_system = Arc::new(files.clone());
+    let options = DbOptions::new(cache).file_system(Arc::new(files.clone()));
     let mut reader = match Db::open_read_only(Path::new(DIRECTORY), &options) {
         Ok(db) => Reader { db, rows, refused: None },
         Err(error) => return refused(&error),

@@ -95,9 +95,7 @@ pub(crate) fn open_with(
     file_system: Arc<dyn FileSystem>,
     cache: BlockCache,
 ) -> hyperclock_sst::Result<Db> {
-    let mut options = DbOptions::new(cache);
-    options.file_system = file_system;
-    Db::open_read_only(path, &options)
+    Db::open_read_only(path, &DbOptions::new(cache).file_system(file_system))
 }
 
 /// Everything that a forward iterator shows.
