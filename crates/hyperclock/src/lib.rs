@@ -83,7 +83,6 @@ mod error;
 mod handle;
 mod key;
 mod kind;
-#[allow(rustdoc::broken_intra_doc_links, reason = "the head of `memory` names a constant of an inner module")]
 mod primary;
 mod primitive;
 mod role;

@@ -71,6 +71,18 @@ fn key(n: u64) -> CacheKey {
     CacheKey::new(n / 64, n)
 }
 
+/// Many entries come and go, so that the table grows and shrinks again.
+fn tide(view: &View<Counted>, state: &mut u64, keys: u64) {
+    let first = keys + random(state) % 100_000;
+    let count = 1 + random(state) % 4000;
+    for n in first..first + count {
+        drop(view.insert(key(n), Counted::new(n, 1)));
+    }
+    for n in first..first + count {
+        view.erase(&key(n));
+    }
+}
+
 fn work(view: &View<Counted>, pockets: &[Pocket], seed: u64, steps: u32, keys: u64) {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut held: Vec<Handle<Counted>> = Vec::new();
@@ -113,6 +125,7 @@ fn work(view: &View<Counted>, pockets: &[Pocket], seed: u64, steps: u32, keys: u
                     view.cache().pinned_usage();
                 }
             }
+            _ if random(&mut state).is_multiple_of(256) => tide(view, &mut state, keys),
             _ => held.truncate(random(&mut state) as usize % 8),
         }
     }

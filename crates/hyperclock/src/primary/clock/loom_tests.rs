@@ -668,6 +668,23 @@ fn merge(clock: &Clock) {
     assert!(merged || table.extent_now().length() != 3);
 }
 
+/// Both find too many buckets before the first has merged: the second must look again.
+#[test]
+fn two_erases_that_both_merge() {
+    model(2, || {
+        let clock = clock(100);
+        drop(insert(&clock, 1));
+        drop(insert(&clock, 2));
+        assert_eq!(clock.core().table(0).unwrap().extent_now().length(), 2);
+        let other = clock.clone();
+        let eraser = thread::spawn(move || assert!(other.erase(key(1))));
+        assert!(clock.erase(key(2)));
+        eraser.join().unwrap();
+        assert_eq!(clock.core().table(0).unwrap().extent_now().length(), 1);
+        check(&clock);
+    });
+}
+
 /// A walk meets an entry once, wherever it is.
 #[test]
 fn a_walk_beside_moves() {

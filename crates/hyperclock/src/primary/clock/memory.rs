@@ -1,6 +1,6 @@
 //! Zeroed, lazily touched memory for an arena's segments.
 //!
-//! On Linux, segments of [`MAPPED_FROM`] bytes and more are mappings of their own: untouched pages cost nothing, and pages can
+//! On Linux, segments of 16 KiB and more are mappings of their own: untouched pages cost nothing, and pages can
 //! be given back while other threads may still look at them, which makes them read as zero. Smaller segments, and all segments
 //! elsewhere, come from the allocator, and their memory stays until the arena is dropped.
 

@@ -114,15 +114,20 @@ impl Table {
     /// Splits chains while there are too many entries for the index, at most two of them.
     pub(super) fn grow(&self, entries: u64) {
         for _ in 0..CHAINS_PER_CALL {
-            let length = Extent(self.extent.load_relaxed()).length();
-            if entries * 4 <= u64::from(length) * GROW_QUARTERS || length >= Extent::MAX {
-                return;
+            let mut split = false;
+            if self.has_too_few_buckets(entries) {
+                // Another thread may have split before it is our turn.
+                self.reshape(|| split = self.has_too_few_buckets(entries) && self.split().is_ok());
             }
-            let mut done = false;
-            if !self.reshape(|| done = self.split().is_ok()) || !done {
+            if !split {
                 return;
             }
         }
+    }
+
+    fn has_too_few_buckets(&self, entries: u64) -> bool {
+        let length = Extent(self.extent.load_relaxed()).length();
+        entries * 4 > u64::from(length) * GROW_QUARTERS && length < Extent::MAX
     }
 
     /// After `left` entries left: merges chains while there are too few entries for the index, and goes on with emptying the
@@ -130,7 +135,7 @@ impl Table {
     pub(super) fn shrink(&self, left: u64) {
         for _ in 0..left {
             let entries = self.entries();
-            let merging = (0..CHAINS_PER_CALL).all(|_| self.has_too_many_buckets(entries) && self.try_merge());
+            let merging = (0..CHAINS_PER_CALL).all(|_| self.try_merge(entries));
             let draining = self.slots.is_draining() || self.slots.can_shorten() || self.has_too_many_slots(entries);
             if draining {
                 self.reshape(|| self.drain(entries));
@@ -146,9 +151,12 @@ impl Table {
         entries * 4 < u64::from(length) * SHRINK_QUARTERS && length > self.reshaping.min_length
     }
 
-    fn try_merge(&self) -> bool {
+    fn try_merge(&self, entries: u64) -> bool {
         let mut merged = false;
-        self.reshape(|| merged = self.merge().is_ok());
+        if self.has_too_many_buckets(entries) {
+            // Another thread may have merged before it is our turn.
+            self.reshape(|| merged = self.has_too_many_buckets(entries) && self.merge().is_ok());
+        }
         merged
     }
 
