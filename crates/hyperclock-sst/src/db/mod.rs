@@ -87,7 +87,7 @@ pub struct DbOptions<P: Primary = Clock> {
     /// Where the files are.
     pub file_system: Arc<dyn FileSystem>,
     /// The directory of the write-ahead logs, if it is neither the database's own nor the one in
-    /// its `OPTIONS` file.
+    /// its `OPTIONS` file. Of that file at most 8 MiB are read, and none if this is given.
     pub log_directory: Option<PathBuf>,
 }
 
