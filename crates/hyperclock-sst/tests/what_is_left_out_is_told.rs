@@ -28,7 +28,7 @@ fn cuts(manifest: &[u8]) -> Vec<usize> {
     let mut at = 0;
     while at < manifest.len() {
         let next = at + 7 + usize::from(u16::from_le_bytes([manifest[at + 4], manifest[at + 5]]));
-        cuts.extend([at, at + 1, at + 6, at + 7, (at + next) / 2, next - 1]);
+        cuts.extend([at, at + 1, at + 6, at + 7, at.midpoint(next), next - 1]);
         at = next;
     }
     cuts
