@@ -17,7 +17,7 @@ use crate::runner::{Plan, Probe, Tally, Workload, measure};
 use crate::start::CannotStart;
 
 /// Entries beside the hot one, so that the cache is not empty.
-const OTHERS: u64 = 1023;
+pub const OTHERS: u64 = 1023;
 
 /// The benchmark.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -109,7 +109,7 @@ fn not_utf8(arguments: impl Iterator<Item = OsString>) -> Option<String> {
         if argument.to_str().is_none() && !is_path {
             let shown = argument.display();
             return Some(format!(
-                "argument {number}, `{shown}`, is not UTF-8: give such a key as 0x and two digits a byte, with --hex"
+                "argument {number}, `{shown}`, is not UTF-8: a key can be given as 0x and two digits a byte, with --hex"
             ));
         }
         after_path = PATHS.iter().any(|path| argument == *path);

@@ -135,8 +135,11 @@ fn described(file_type: FileType) -> &'static str {
 /// The same error, which says where `path` leads if it is a symbolic link.
 fn explain_link(path: &Path, error: io::Error) -> io::Error {
     match fs::read_link(path) {
-        // Not `NotFound`, which stands for a name that is free.
-        Ok(target) => io::Error::other(format!("is a link to {}: {error}", target.display())),
+        Ok(target) => {
+            // `NotFound` stands for a name that is free, which this one is not.
+            let kind = if error.kind() == io::ErrorKind::NotFound { io::ErrorKind::Other } else { error.kind() };
+            io::Error::new(kind, format!("is a link to {}: {error}", target.display()))
+        }
         Err(_) => error,
     }
 }

@@ -5,7 +5,7 @@
 
 use hyperclock_bench::churn::Churn;
 use hyperclock_bench::hits::Hits;
-use hyperclock_bench::hot::Hot;
+use hyperclock_bench::hot::{Hot, OTHERS};
 use hyperclock_bench::instances::{Instances, InstancesReport};
 use hyperclock_bench::kudu::{Kudu, KuduReport};
 use hyperclock_bench::memory;
@@ -25,6 +25,9 @@ use crate::sizes::{show_count, show_latency, show_rate, show_size};
 
 /// Values of this size are kept in one piece; all others in a buffer of their own.
 const INLINE: usize = 64;
+
+/// Memory of an entry beyond its value, roughly.
+const ENTRY: u64 = 64;
 
 /// What is measured, whatever the cache.
 trait Measure {
@@ -83,6 +86,7 @@ pub(crate) fn run(command: &BenchCommand, output: &mut Output) -> Result<Verdict
             on_cache(args.run.cache, args.value_bytes, &hits, output)
         }
         BenchCommand::Hot(args) => {
+            require_memory((OTHERS + 1).saturating_mul(args.value_bytes as u64), "--value-bytes")?;
             let hot = Hot { plan: args.run.plan(), value_bytes: args.value_bytes, scoped: args.scoped };
             on_cache(args.run.cache, args.value_bytes, &hot, output)
         }
@@ -117,7 +121,8 @@ fn require_memory(bytes: u64, options: &str) -> Result<()> {
 }
 
 fn require_memory_of(entries: u32, value_bytes: usize) -> Result<()> {
-    require_memory(u64::from(entries).saturating_mul(value_bytes as u64), "--entries or --value-bytes")
+    let bytes = u64::from(entries).saturating_mul(value_bytes as u64 + ENTRY);
+    require_memory(bytes, "--entries or --value-bytes")
 }
 
 /// Measures the cache of a name, with values of a size.
