@@ -379,8 +379,8 @@ impl State {
     /// The last step of an owner by S2. True when the cache was dropped meanwhile (S3).
     #[inline]
     pub(crate) fn leave_reclaimable(&self) -> bool {
-        // Release pairs with `collect`, which hands the slot to its next user. Acquire pairs with `close`.
-        Word(self.0.swap_acq_rel(OWNED)).is_closed()
+        // Release pairs with `collect`, which hands the slot to its next user.
+        Word(self.0.swap_release(OWNED)).is_closed()
     }
 
     /// reclaimable -> empty. True when this caller got the slot.
