@@ -117,8 +117,12 @@ fn a_higher_effort_cap_stays_nearer_to_the_capacity() {
     assert!(occupancies.is_sorted_by(|a, b| a >= b), "{occupancies:?}");
     // What is not pinned shares the hand's way with what is: about 1 + 1.4 / (cap + 1) of the pinned entries in all.
     for (cap, occupancy) in [1.0, 10.0, 100.0, 1000.0].into_iter().zip(&occupancies) {
-        let (expected, margin) = (CAPACITY as f64 * (1.0 + 1.4 / (cap + 1.0)), CAPACITY as f64 * 1.2 / (cap + 1.0) + 2.0);
-        assert!((*occupancy as f64 - expected).abs() <= margin, "cap {cap}: {occupancy}, expected {expected} +- {margin}");
+        let (expected, margin) =
+            (CAPACITY as f64 * (1.0 + 1.4 / (cap + 1.0)), CAPACITY as f64 * 1.2 / (cap + 1.0) + 2.0);
+        assert!(
+            (*occupancy as f64 - expected).abs() <= margin,
+            "cap {cap}: {occupancy}, expected {expected} +- {margin}"
+        );
     }
     let strict = BlockCache::builder()
         .capacity(CAPACITY)

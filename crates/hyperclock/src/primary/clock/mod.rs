@@ -686,8 +686,7 @@ mod tests {
         fn evicted(&self, _: crate::Role) {}
     }
 
-    /// Hits that the first bucket of a chain answers, with so many entries in one table.
-    fn share_of_fast_hits(entries: u64) -> f64 {
+    fn filled(entries: u64) -> Clock {
         let clock = Clock::create(Settings {
             budget: Arc::new(Budget::new(usize::MAX, false)),
             shard_bits: 0,
@@ -701,6 +700,12 @@ mod tests {
         for n in 0..entries {
             drop(clock.insert(CacheKey::new(1, n), ErasedValue::new(Number, kind), attributes, &Silent));
         }
+        clock
+    }
+
+    /// Hits that the first bucket of a chain answers, with so many entries in one table.
+    fn share_of_fast_hits(entries: u64) -> f64 {
+        let clock = filled(entries);
         let table = clock.core().table(0).unwrap();
         let before = table.counters.fast_hits.load_relaxed();
         for n in 0..entries {
@@ -719,5 +724,20 @@ mod tests {
             worst = worst.min(share);
         }
         println!("{worst:.3} in the worst case");
+    }
+
+    /// Chains that wait for their split are twice as full as those that had it: they must stay short all the same.
+    #[test]
+    fn br_035_chains_stay_short_in_every_phase_of_growth() {
+        for step in 0..8 {
+            let entries = 70_000 + 70_000 * step / 8;
+            let clock = filled(entries);
+            let table = clock.core().table(0).unwrap();
+            let lengths = (0..table.extent_now().length()).map(|index| table.chain_at(index).len());
+            let (chains, buckets, longest) =
+                lengths.fold((0, 0, 0), |(n, sum, max), len| (n + 1, sum + len, max.max(len)));
+            let mean = buckets as f64 / f64::from(chains);
+            assert!(mean < 1.5 && longest <= 6, "{entries} entries: {mean} buckets a chain, {longest} at most");
+        }
     }
 }
