@@ -3,14 +3,14 @@
 # and expects a failure each time. Prints one line per access, and fails if an ordering can be weakened unnoticed that is
 # not listed, with its reason, in ci/weaken.allow.
 #
-#   ci/weaken.sh            all accesses (some minutes)
+#   ci/weaken.sh            all accesses (half an hour)
 #   ci/weaken.sh state.rs   those of one file
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 only=${1:-}
 target=${CARGO_TARGET_DIR:-target}/loom
-methods='load_acquire|store_release|swap_acq_rel|swap_acquire|add_acquire|add_release|add_acq_rel|sub_release|or_acquire|or_acq_rel|and_release|and_acq_rel|cas_acquire|cas_release|cas_acq_rel|overwrite_release|set_once'
+methods='load_acquire|store_release|swap_release|swap_acquire|add_acquire|add_release|add_acq_rel|sub_release|or_acquire|or_acq_rel|and_release|and_acq_rel|cas_acquire|cas_release|cas_acq_rel|overwrite_release|set_once'
 
 RUSTFLAGS="--cfg loom -Coverflow-checks=on" CARGO_TARGET_DIR=$target cargo test --release -q -p hyperclock --lib --no-run
 binary=$(ls -t "$target"/release/deps/hyperclock-* | grep -v "\.d$" | head -n 1)

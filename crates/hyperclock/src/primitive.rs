@@ -86,7 +86,7 @@ impl Atomic64 {
         store_relaxed(store, value: u64) -> (), Relaxed;
         store_release(store, value: u64) -> (), Release;
         swap_acquire(swap, value: u64) -> u64, Acquire;
-        swap_acq_rel(swap, value: u64) -> u64, AcqRel;
+        swap_release(swap, value: u64) -> u64, Release;
         add_relaxed(fetch_add, value: u64) -> u64, Relaxed;
         add_acquire(fetch_add, value: u64) -> u64, Acquire;
         add_release(fetch_add, value: u64) -> u64, Release;

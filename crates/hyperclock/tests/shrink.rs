@@ -91,7 +91,7 @@ fn handles_keep_their_slots_while_everything_around_them_moves() {
 
 /// Invariant 3 on a table that grows and shrinks all the time.
 #[test]
-fn br_018_entries_that_stay_are_found_while_the_table_grows_and_shrinks() {
+fn entries_that_stay_are_found_while_the_table_grows_and_shrinks() {
     let cache = cache();
     let view = cache.view::<Number>(Role::MISC);
     fill(&cache, 0..1000);

@@ -102,7 +102,7 @@ fn read(pin: &ClockPin) -> u64 {
 fn sweep(clock: &Clock) {
     let core = clock.core();
     let mut freed = Freed::new(&core.budget);
-    core.evict(0, &mut Goal::new(u64::MAX, 0, u64::MAX), &mut Spare::unwanted(), &mut freed, &Silent);
+    core.evict(0, &mut Goal::new(u64::MAX, u64::MAX), &mut Spare::unwanted(), &mut freed, &Silent);
 }
 
 fn model(preemptions: usize, run: impl Fn() + Sync + Send + 'static) {

@@ -66,15 +66,11 @@ struct Core {
     effort_cap: u64,
     /// Of each shard.
     expected_entries: u64,
-    /// Bytes that a step of the hand may free beyond what is needed.
-    surplus: u64,
     budget: Arc<Budget>,
     outstanding: Atomic64,
     life: Life,
 }
 
-/// The part of the capacity that an eviction may free beyond what is needed.
-const SURPLUS_SHARE: u64 = 1 << 10;
 /// Passes without a result that a strict cache makes before it refuses, while other threads use or change what could be
 /// evicted.
 const STRICT_PASSES: u32 = 8;
@@ -245,7 +241,7 @@ impl Core {
         let mut freed = Freed::new(&self.budget);
         if !self.budget.is_strict() {
             let mut missing = if possible { self.budget.missing(cost) } else { 0 };
-            let mut goal = Goal::new(missing, self.surplus, self.effort_cap);
+            let mut goal = Goal::new(missing, self.effort_cap);
             if missing > 0 {
                 self.evict(first, &mut goal, spare, &mut freed, observer);
             }
@@ -253,7 +249,7 @@ impl Core {
             let charge = Charge { budget: &self.budget, cost };
             if missing > 0 && possible && goal.is_met() {
                 // Others charged at the same time.
-                goal = Goal::new(missing, self.surplus, self.effort_cap);
+                goal = Goal::new(missing, self.effort_cap);
                 self.evict(first, &mut goal, spare, &mut freed, observer);
             }
             return Some(charge);
@@ -264,7 +260,7 @@ impl Core {
                 return Some(Charge { budget: &self.budget, cost });
             };
             passes = passes.checked_sub(1)?;
-            let mut goal = Goal::new(missing, self.surplus, u64::MAX);
+            let mut goal = Goal::new(missing, u64::MAX);
             self.evict(first, &mut goal, spare, &mut freed, observer);
             freed.settle();
             if goal.freed > 0 {
@@ -455,7 +451,6 @@ impl Engine for Clock {
             metadata_charge: settings.metadata_charge,
             effort_cap: settings.effort_cap,
             expected_entries: settings.expected_entries >> settings.shard_bits,
-            surplus: settings.budget.capacity() / SURPLUS_SHARE,
             budget: settings.budget,
             outstanding: Atomic64::new(0),
             life: Life::default(),
@@ -691,8 +686,7 @@ mod tests {
         fn evicted(&self, _: crate::Role) {}
     }
 
-    /// Hits that the first bucket of a chain answers, with so many entries in one table.
-    fn share_of_fast_hits(entries: u64) -> f64 {
+    fn filled(entries: u64) -> Clock {
         let clock = Clock::create(Settings {
             budget: Arc::new(Budget::new(usize::MAX, false)),
             shard_bits: 0,
@@ -706,6 +700,12 @@ mod tests {
         for n in 0..entries {
             drop(clock.insert(CacheKey::new(1, n), ErasedValue::new(Number, kind), attributes, &Silent));
         }
+        clock
+    }
+
+    /// Hits that the first bucket of a chain answers, with so many entries in one table.
+    fn share_of_fast_hits(entries: u64) -> f64 {
+        let clock = filled(entries);
         let table = clock.core().table(0).unwrap();
         let before = table.counters.fast_hits.load_relaxed();
         for n in 0..entries {
@@ -724,5 +724,20 @@ mod tests {
             worst = worst.min(share);
         }
         println!("{worst:.3} in the worst case");
+    }
+
+    /// Chains that wait for their split are twice as full as those that had it: they must stay short all the same.
+    #[test]
+    fn br_035_chains_stay_short_in_every_phase_of_growth() {
+        for step in 0..8 {
+            let entries = 70_000 + 70_000 * step / 8;
+            let clock = filled(entries);
+            let table = clock.core().table(0).unwrap();
+            let lengths = (0..table.extent_now().length()).map(|index| table.chain_at(index).len());
+            let (chains, buckets, longest) =
+                lengths.fold((0, 0, 0), |(n, sum, max), len| (n + 1, sum + len, max.max(len)));
+            let mean = buckets as f64 / f64::from(chains);
+            assert!(mean < 1.5 && longest <= 6, "{entries} entries: {mean} buckets a chain, {longest} at most");
+        }
     }
 }

@@ -379,8 +379,8 @@ impl State {
     /// The last step of an owner by S2. True when the cache was dropped meanwhile (S3).
     #[inline]
     pub(crate) fn leave_reclaimable(&self) -> bool {
-        // Release pairs with `collect`, which hands the slot to its next user. Acquire pairs with `close`.
-        Word(self.0.swap_acq_rel(OWNED)).is_closed()
+        // Release pairs with `collect`, which hands the slot to its next user.
+        Word(self.0.swap_release(OWNED)).is_closed()
     }
 
     /// reclaimable -> empty. True when this caller got the slot.
@@ -446,6 +446,108 @@ impl State {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
+
+    /// What an operation may do to the state in a slot: every state that the table at the head has, by every operation that
+    /// another thread may have in flight, and by the owner's where it is allowed.
+    #[test]
+    fn every_transition_of_the_table() {
+        const VISIBLE: u64 = ENTRY | LINKED;
+        const ERASED: u64 = ENTRY;
+        const CLAIMED: u64 = ENTRY | OWNED;
+        const RECLAIMABLE: u64 = OWNED;
+        const EMPTY: u64 = 0;
+        let kinds = [EMPTY, VISIBLE, ERASED, CLAIMED, RECLAIMABLE, PARKED, MOVED, INCOMING];
+        // With `held` references of others, and one of the caller where the operation gives one back.
+        for closed in [0, CLOSED] {
+            for kind in kinds {
+                for held in [0, 1, 5] {
+                    let word = kind | closed | (held + 2) * ACQUIRE_ONE | 2 * RELEASE_ONE;
+                    let state = || State(Atomic64::new(word));
+                    let now = |state: &State| state.0.load_relaxed();
+
+                    let slot = state();
+                    let acquired = slot.acquire();
+                    let expected = match kind {
+                        VISIBLE => Acquired::Reference,
+                        MOVED => Acquired::Moved((word >> TARGET_SHIFT) as u32),
+                        _ => Acquired::Gone { ours: false },
+                    };
+                    assert_eq!(acquired, expected, "{:?}", Word(word));
+                    // Taken where there is an entry, given back where there was one with holders, else left to the owner (S1).
+                    let left = now(&slot) - word;
+                    assert_eq!(left, u64::from(kind != ERASED || held == 0), "{:?}", Word(word));
+
+                    let slot = state();
+                    assert!(slot.age(Word(word), 1));
+                    assert_eq!(Word(now(&slot)).uses(), 1);
+                    assert_eq!(now(&slot) & (KIND | CLOSED), word & (KIND | CLOSED), "ageing changes no state");
+
+                    let slot = state();
+                    assert_eq!(slot.collect(Word(word)), kind == RECLAIMABLE);
+                    assert_eq!(now(&slot), if kind == RECLAIMABLE { 0 } else { word });
+
+                    let slot = state();
+                    slot.admit();
+                    assert_eq!(now(&slot) & KIND, if kind == INCOMING { VISIBLE } else { kind });
+
+                    let slot = state();
+                    let before = slot.close();
+                    assert_eq!((before.0, now(&slot)), (word, word | CLOSED));
+
+                    if kind == VISIBLE {
+                        let slot = state();
+                        assert_eq!(slot.unlink(), held == 0);
+                        assert_eq!(now(&slot) & KIND, ERASED);
+                        if held == 0 && closed == 0 {
+                            let slot = state();
+                            assert!(slot.claim(Word(word)));
+                            assert_eq!(now(&slot), CLAIMED);
+                            let slot = state();
+                            assert!(slot.forward(Word(word), 77));
+                            assert_eq!(slot.acquire(), Acquired::Moved(77));
+                        }
+                    }
+                    if matches!(kind, VISIBLE | ERASED) && held > 0 {
+                        for release in [State::release, State::release_unused] {
+                            let slot = state();
+                            let last = held == 1 && (kind == ERASED || closed != 0);
+                            let expected = if last { Released::Last { closed: closed != 0 } } else { Released::Done };
+                            assert_eq!(release(&slot), expected, "{:?}", Word(word));
+                            assert_eq!(Word(now(&slot)).references(), held - 1);
+                            assert_eq!(now(&slot) & (KIND | CLOSED), word & (KIND | CLOSED));
+                        }
+                        let slot = state();
+                        assert_eq!(slot.undo_acquire(), held == 1 && kind == ERASED);
+                        assert!(state().acquire_more());
+                    }
+                    let slot = state();
+                    assert_eq!(slot.leave_reclaimable(), closed != 0);
+                    assert_eq!(now(&slot), RECLAIMABLE);
+                    let slot = state();
+                    slot.park();
+                    assert_eq!(now(&slot), PARKED);
+                    slot.reset();
+                    assert_eq!(now(&slot), EMPTY);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_move_keeps_uses_and_policy_and_drops_stray_acquires() {
+        let entry = Word(ENTRY | LINKED | 5 << POLICY_SHIFT | 3 * (ACQUIRE_ONE + RELEASE_ONE));
+        let (old, new) = (State::with(entry), State::empty());
+        new.expect(entry);
+        assert_eq!(new.acquire(), Acquired::Gone { ours: false }, "a lookup that has no business here");
+        assert!(old.forward(entry, u32::MAX - 1));
+        for _ in 0..100 {
+            assert_eq!(old.acquire(), Acquired::Moved(u32::MAX - 1), "whatever lookups add");
+        }
+        new.admit();
+        assert_eq!((new.peek(), new.peek().policy_bits()), (entry, 5));
+        new.admit();
+        assert_eq!(new.peek(), entry, "once");
+    }
 
     #[test]
     fn an_inserted_entry_keeps_its_uses_when_the_inserter_lets_go() {

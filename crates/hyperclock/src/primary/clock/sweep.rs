@@ -1,8 +1,9 @@
 //! The clock hand: eviction in steps of a few slots, in slot order, by as many inserters as need room.
 //!
-//! Each step takes [`STEP`] slots by one atomic add on the hand, so sweepers never contend for a slot except after a lap.
-//! Slots lie in memory in the order of the hand. A step first judges its slots and has the chains of its victims fetched, then
-//! evicts them: the misses of several victims overlap. A sweep ends when enough was freed, when it made [`LAPS`] laps or one
+//! Each step takes 16 slots (4 of a small table) by one atomic add on the hand, so sweepers never contend for a slot except
+//! after a lap. Slots lie in memory in the order of the hand. A step first judges its slots and has the chains of its victims
+//! fetched, then evicts them: the misses of several victims overlap. It evicts them all, even if fewer would do, where that is
+//! less than one entry in a hundred: otherwise the hand would age the others without need. A sweep ends when enough was freed, when it made [`LAPS`] laps or one
 //! that changed nothing, or, if told so, when it saw too many pinned entries for what it freed (the effort cap).
 //!
 //! W1. A value is dropped after its chain was unlocked and its slot given back or kept for the caller, so a destructor may use
@@ -17,6 +18,11 @@ use crate::primitive::MODEL;
 
 /// Slots of one step.
 const STEP: u32 = if MODEL { 4 } else { 16 };
+/// The same in a table with fewer than [`SMALL_TABLE`] slots.
+const SMALL_STEP: u32 = 4;
+const SMALL_TABLE: u32 = 1024;
+/// One entry of so many may be evicted beyond the goal.
+const ENTRIES_PER_EXTRA: u64 = 128;
 /// Laps after which every unreferenced entry that nobody used meanwhile is gone: its uses, and the eviction.
 const LAPS: u64 = MAX_USES + 1;
 /// Steps that a search for reclaimable slots looks at.
@@ -34,8 +40,6 @@ pub(crate) struct Evicted {
 pub(crate) struct Goal {
     /// Bytes still to free.
     pub(crate) wanted: u64,
-    /// Bytes that a step may free beyond that, because its victims are at hand.
-    pub(crate) surplus: u64,
     /// Bytes freed.
     pub(crate) freed: u64,
     /// Entries freed.
@@ -49,18 +53,13 @@ pub(crate) struct Goal {
 }
 
 impl Goal {
-    pub(crate) fn new(wanted: u64, surplus: u64, effort_cap: u64) -> Self {
-        Self { wanted, surplus, freed: 0, evicted: 0, pinned: 0, aged: 0, effort_cap }
+    pub(crate) fn new(wanted: u64, effort_cap: u64) -> Self {
+        Self { wanted, freed: 0, evicted: 0, pinned: 0, aged: 0, effort_cap }
     }
 
     /// Enough was freed.
     pub(crate) fn is_met(&self) -> bool {
         self.freed >= self.wanted
-    }
-
-    /// Enough was freed for a step that has begun.
-    fn is_exceeded(&self) -> bool {
-        self.freed >= self.wanted.saturating_add(self.surplus)
     }
 
     /// Too many held slots were met for what was freed.
@@ -132,13 +131,19 @@ impl Table {
     /// Evicts until the goal is met or hopeless, or the hand went around [`LAPS`] times. `spare` gets the first slot that
     /// becomes free, if it is this table's; `sink` gets each entry and says what its eviction freed, outside every lock.
     pub(crate) fn sweep(&self, goal: &mut Goal, spare: &mut Spare<'_>, mut sink: impl FnMut(Evicted) -> u64) {
-        let steps = u64::from(self.slots.len().div_ceil(STEP));
+        let slots = self.slots.len();
+        let length = if slots < SMALL_TABLE { SMALL_STEP } else { STEP };
+        let steps = u64::from(slots.div_ceil(length));
         let mut tally = Tally { table: self, evicted: 0 };
         let mut progress = goal.progress();
         for step in 1..=steps * LAPS {
             // Relaxed: the hand only spreads the sweepers.
-            let first = (self.counters.hand.add_relaxed(1) % steps) as u32 * STEP;
-            self.step(first, goal, &mut tally, spare, &mut sink);
+            let ticket = self.counters.hand.add_relaxed(1);
+            let first = (ticket % steps) as u32 * length;
+            let Some(row) = self.slots.row(first, length) else { continue };
+            // Another slot comes first in each lap, so that none is always left over.
+            let begin = (ticket / steps) as u32 % length;
+            self.step(first, begin, row, goal, &mut tally, spare, &mut sink);
             if goal.is_met() || goal.is_hopeless() {
                 break;
             }
@@ -156,15 +161,17 @@ impl Table {
         self.shrink(evicted);
     }
 
+    #[expect(clippy::too_many_arguments, reason = "it is the body of the loop above")]
     fn step(
         &self,
         first: u32,
+        begin: u32,
+        row: &[Slot],
         goal: &mut Goal,
         tally: &mut Tally<'_>,
         spare: &mut Spare<'_>,
         sink: &mut impl FnMut(Evicted) -> u64,
     ) {
-        let Some(row) = self.slots.row(first, STEP) else { return };
         let mut victims = 0_u32;
         for (position, slot) in (0..).zip(row) {
             let word = slot.state.peek();
@@ -185,9 +192,15 @@ impl Table {
                 self.pass_over(first + position, slot, word, goal);
             }
         }
-        while victims != 0 && !goal.is_exceeded() {
-            let position = victims.trailing_zeros();
-            victims &= victims - 1;
+        let mut extra = self.entries() / ENTRIES_PER_EXTRA;
+        while victims != 0 {
+            if goal.is_met() {
+                let Some(left) = extra.checked_sub(1) else { break };
+                extra = left;
+            }
+            let next = victims & u32::MAX << begin;
+            let position = if next == 0 { victims } else { next }.trailing_zeros();
+            victims &= !(1 << position);
             let slot = &row[position as usize];
             let word = slot.state.peek();
             let ripe = word.is_visible() && word.references() == 0 && judge(word) == Verdict::Evict;
