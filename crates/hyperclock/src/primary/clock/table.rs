@@ -493,10 +493,41 @@ impl<'t> Chain<'t> {
         Ok(Place { bucket, position: 0 })
     }
 
-    /// Clears the cell of an entry that was unlinked or claimed.
+    /// Clears the cell of an entry that was unlinked or claimed, or moves an entry of the first overflow bucket there.
     fn remove(&self, place: Place<'t>) {
-        place.bucket.set_cell(place.position, Cell::EMPTY);
-        self.compact();
+        match self.next(self.head) {
+            None => place.bucket.set_cell(place.position, Cell::EMPTY),
+            Some(overflow) => self.replace(place, overflow),
+        }
+    }
+
+    #[cold]
+    fn replace(&self, place: Place<'t>, overflow: &'t Bucket) {
+        let full = |&position: &usize| overflow.cell_locked(position) != Cell::EMPTY;
+        let last = match (0..CELLS).rev().find(full) {
+            Some(last) if !std::ptr::eq(overflow, place.bucket) => {
+                // In the order of B2.
+                place.bucket.set_cell(place.position, overflow.cell_locked(last));
+                self.head.set_control(self.head.control_locked().moved());
+                last
+            }
+            _ => place.position,
+        };
+        overflow.set_cell(last, Cell::EMPTY);
+        if (0..CELLS).any(|position| full(&position)) {
+            return;
+        }
+        self.drop_first_overflow();
+    }
+
+    /// Takes the first overflow bucket, which is empty, out of the chain.
+    fn drop_first_overflow(&self) {
+        let control = self.head.control_locked();
+        if let Some(index) = control.overflow() {
+            let next = self.table.overflow.get(index).control_locked().overflow();
+            self.head.set_control(control.with_overflow(next));
+            self.table.overflow.give(index);
+        }
     }
 
     /// Moves entries from the first overflow bucket into holes of the others, and gives it back when it is empty.
@@ -532,8 +563,7 @@ impl<'t> Chain<'t> {
             if left > 0 {
                 return;
             }
-            self.head.set_control(self.head.control_locked().with_overflow(bucket.control_locked().overflow()));
-            self.table.overflow.give(index);
+            self.drop_first_overflow();
         }
     }
 
