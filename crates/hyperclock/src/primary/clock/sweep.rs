@@ -1,9 +1,9 @@
 //! The clock hand: eviction in steps of a few slots, in slot order, by as many inserters as need room.
 //!
-//! Each step takes 16 slots (4 of a small table) by one atomic add on the hand, so sweepers never contend for a slot except
-//! after a lap. Slots lie in memory in the order of the hand. A step first judges its slots and has the chains of its victims
-//! fetched, then evicts them: the misses of several victims overlap. It evicts them all, even if fewer would do, where that is
-//! less than one entry in a hundred: otherwise the hand would age the others without need. A sweep ends when enough was freed, when it made [`LAPS`] laps or one
+//! Each step takes [`STEP`] slots by one atomic add on the hand, so sweepers never contend for a slot except after a lap.
+//! Slots lie in memory in the order of the hand. A step first judges its slots and has the chains of its victims fetched, then
+//! evicts them: the misses of several victims overlap. It evicts them all, even if fewer would do, where that is less than one
+//! entry in a hundred: otherwise the hand would age the others without need. A sweep ends when enough was freed, when it made [`LAPS`] laps or one
 //! that changed nothing, or, if told so, when it saw too many pinned entries for what it freed (the effort cap).
 //!
 //! W1. A value is dropped after its chain was unlocked and its slot given back or kept for the caller, so a destructor may use
@@ -14,19 +14,15 @@ use super::slot::{Meta, Slot};
 use super::state::Word;
 use super::table::Table;
 use crate::kind::ErasedValue;
-use crate::primitive::MODEL;
 
 /// Slots of one step.
-const STEP: u32 = if MODEL { 4 } else { 16 };
-/// The same in a table with fewer than [`SMALL_TABLE`] slots.
-const SMALL_STEP: u32 = 4;
-const SMALL_TABLE: u32 = 1024;
+const STEP: u32 = 4;
 /// One entry of so many may be evicted beyond the goal.
 const ENTRIES_PER_EXTRA: u64 = 128;
 /// Laps after which every unreferenced entry that nobody used meanwhile is gone: its uses, and the eviction.
 const LAPS: u64 = MAX_USES + 1;
 /// Steps that a search for reclaimable slots looks at.
-const COLLECT_STEPS: u64 = 4;
+const COLLECT_STEPS: u64 = 16;
 
 /// An entry that was evicted; its slot is free again.
 #[derive(Debug)]
@@ -131,18 +127,16 @@ impl Table {
     /// Evicts until the goal is met or hopeless, or the hand went around [`LAPS`] times. `spare` gets the first slot that
     /// becomes free, if it is this table's; `sink` gets each entry and says what its eviction freed, outside every lock.
     pub(crate) fn sweep(&self, goal: &mut Goal, spare: &mut Spare<'_>, mut sink: impl FnMut(Evicted) -> u64) {
-        let slots = self.slots.len();
-        let length = if slots < SMALL_TABLE { SMALL_STEP } else { STEP };
-        let steps = u64::from(slots.div_ceil(length));
+        let steps = u64::from(self.slots.len().div_ceil(STEP));
         let mut tally = Tally { table: self, evicted: 0 };
         let mut progress = goal.progress();
         for step in 1..=steps * LAPS {
             // Relaxed: the hand only spreads the sweepers.
             let ticket = self.counters.hand.add_relaxed(1);
-            let first = (ticket % steps) as u32 * length;
-            let Some(row) = self.slots.row(first, length) else { continue };
+            let first = (ticket % steps) as u32 * STEP;
+            let Some(row) = self.slots.row(first, STEP) else { continue };
             // Another slot comes first in each lap, so that none is always left over.
-            let begin = (ticket / steps) as u32 % length;
+            let begin = (ticket / steps) as u32 % STEP;
             self.step(first, begin, row, goal, &mut tally, spare, &mut sink);
             if goal.is_met() || goal.is_hopeless() {
                 break;
