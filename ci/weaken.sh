@@ -34,7 +34,7 @@ while IFS=: read -r file line text; do
     echo "UNNOTICED  $name  $code"
     unnoticed=$((unnoticed + 1))
   fi
-done < <(grep -nE "\.($methods)\(" crates/hyperclock/src/primary/clock/{state,slot,arena,pool,bucket,table,reshape,sweep,mod}.rs | grep -vE '^[^:]+:[0-9]+: *//' | grep -F "$only")
+done < <(grep -nE "\.($methods)\(" crates/hyperclock/src/primary/clock/{state,slot,arena,pool,bucket,table,reshape,sweep,shared,closing,pin,mod}.rs | grep -vE '^[^:]+:[0-9]+: *//' | grep -F "$only")
 
 echo "$total accesses, $unnoticed weakened unnoticed"
 [ "$unnoticed" -eq 0 ]

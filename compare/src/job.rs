@@ -224,6 +224,7 @@ impl OnCache for Changing<'_> {
                     resident_ratio: 0.25,
                     pinned_ratio: 0.25,
                     skew: 5,
+                    degenerate_hash_bits: 0,
                     percentages: Percentages::default(),
                     lean: options.lean,
                     populate: true,

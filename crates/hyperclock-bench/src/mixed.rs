@@ -90,6 +90,8 @@ pub struct Mixed {
     pub pinned_ratio: f64,
     /// Even draws of which the least is taken, less one.
     pub skew: u32,
+    /// If not 0, keys have only so many bits of different places in hyperclock's tables, to see what collisions cost.
+    pub degenerate_hash_bits: u32,
     /// How often each operation is made.
     pub percentages: Percentages,
     /// Whether values that were found are left unread.
@@ -110,6 +112,7 @@ pub struct Settings {
     resident_ratio: f64,
     pinned_ratio: f64,
     skew: u32,
+    degenerate_hash_bits: u32,
     #[serde(flatten)]
     percentages: Percentages,
     lean: bool,
@@ -123,6 +126,8 @@ pub struct Settings {
 struct Mix {
     keys: u64,
     skew: u32,
+    degenerate_hash_bits: u32,
+    seed: u64,
     value_bytes: usize,
     lean: bool,
     threads: u64,
@@ -151,6 +156,8 @@ impl Mix {
         Self {
             keys: settings.keys(),
             skew: settings.skew,
+            degenerate_hash_bits: settings.degenerate_hash_bits,
+            seed: settings.plan.seed,
             value_bytes: settings.value_bytes,
             lean: settings.lean,
             threads,
@@ -165,7 +172,17 @@ impl Mix {
     #[inline]
     fn draw(&self, random: &mut Random) -> CacheKey {
         let least = (0..self.skew).fold(random.next_u64(), |least, _| least.min(random.next_u64()));
-        key_of(((u128::from(least) * u128::from(self.keys)) >> 64) as u64)
+        self.key(((u128::from(least) * u128::from(self.keys)) >> 64) as u64)
+    }
+
+    #[inline]
+    fn key(&self, rank: u64) -> CacheKey {
+        if self.degenerate_hash_bits == 0 {
+            return key_of(rank);
+        }
+        // As many places as wanted, spread over shards and buckets by any odd constant.
+        let place = rank & ((1 << self.degenerate_hash_bits.min(63)) - 1);
+        CacheKey::with_hash(self.seed, place.wrapping_mul(0x9E37_79B9_7F4A_7C15), rank)
     }
 
     fn block<B: Block>(&self, key: CacheKey) -> B {
@@ -286,6 +303,7 @@ impl Mixed {
                 resident_ratio: self.resident_ratio,
                 pinned_ratio: self.pinned_ratio,
                 skew: self.skew,
+                degenerate_hash_bits: self.degenerate_hash_bits,
                 percentages: self.percentages,
                 lean: self.lean,
                 populate: self.populate,
@@ -304,6 +322,7 @@ mod tests {
     use crate::cache::ReadCache;
     use crate::clock::HyperClock;
     use crate::runner::Length;
+    use std::collections::HashSet;
 
     fn mixed() -> Mixed {
         Mixed {
@@ -313,6 +332,7 @@ mod tests {
             resident_ratio: 0.25,
             pinned_ratio: 0.25,
             skew: 5,
+            degenerate_hash_bits: 0,
             percentages: Percentages::default(),
             lean: false,
             populate: true,
@@ -365,5 +385,19 @@ mod tests {
             Percentages { lookup_insert_percent: 0, lookup_percent: 0, erase_percent: 93, ..Percentages::default() };
         let report = Mixed { percentages: only, ..mixed() }.run::<HyperClock<Buffer>>().unwrap();
         assert_eq!(report.figures.hit_ratio, None);
+    }
+
+    #[test]
+    fn degenerate_keys_differ_and_collide() {
+        let mix = Mix::new(&Mixed { degenerate_hash_bits: 3, ..mixed() });
+        let keys: HashSet<_> = (0..1000).map(|rank| mix.key(rank)).collect();
+        assert_eq!(keys.len(), 1000);
+        let cache = hyperclock::BlockCache::builder().seed(mix.seed).build().unwrap();
+        let view = cache.view::<crate::Inline<64>>(hyperclock::Role::MISC);
+        for &key in &keys {
+            view.insert(key, crate::Inline::new(key, 64)).unwrap();
+        }
+        cache.validate().unwrap();
+        assert!(keys.iter().all(|key| view.get(key).unwrap().is_some()));
     }
 }

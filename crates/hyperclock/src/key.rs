@@ -58,6 +58,16 @@ impl CacheKey {
     }
 }
 
+impl CacheKey {
+    /// The key that a cache with this seed ([`Builder::seed`](crate::Builder::seed)) hashes to two given words, of which the
+    /// first places it. For benchmarks and tests that want keys to collide; how keys are hashed may change.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_hash(seed: u64, first: u64, second: u64) -> Self {
+        KeyMixer::with_seed(seed).key(HashedKey(first, second))
+    }
+}
+
 impl fmt::Debug for CacheKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CacheKey({:016x}, {:016x})", self.file, self.block)
@@ -127,6 +137,7 @@ mod tests {
             for key in keys() {
                 let hashed = mixer.hash(key);
                 assert_eq!(mixer.key(hashed), key);
+                assert_eq!(CacheKey::with_hash(seed, hashed.0, hashed.1), key);
                 seen.insert((hashed.0, hashed.1));
             }
             assert_eq!(seen.len(), keys().collect::<std::collections::HashSet<_>>().len());

@@ -114,6 +114,10 @@ pub(crate) struct CacheArgs {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = number(0..=1000_u32))]
     pub(crate) skew: u32,
 
+    /// Give keys only so many bits of different places in the table, to see what collisions cost; 0 for none of that.
+    #[arg(long, value_name = "BITS", default_value_t = 0, value_parser = number(0..=32_u32))]
+    pub(crate) degenerate_hash_bits: u32,
+
     #[command(flatten)]
     pub(crate) percentages: PercentageArgs,
 

@@ -57,6 +57,7 @@ pub(crate) fn run(command: &BenchCommand, output: &mut Output) -> Result<Verdict
                 resident_ratio: args.resident_ratio,
                 pinned_ratio: args.pinned_ratio,
                 skew: args.skew,
+                degenerate_hash_bits: args.degenerate_hash_bits,
                 percentages,
                 lean: args.lean,
                 populate: !args.unpopulated,

@@ -154,8 +154,8 @@ impl Pool {
     pub(super) fn take(&self) -> Option<u32> {
         for _ in 0..ATTEMPTS {
             let index = self.slots.take()?;
-            // Relaxed: a slot that is handed out a moment too late moves on later.
-            if u64::from(index) < self.drain.limit.load_relaxed() {
+            // A slot that is handed out a moment too late moves on later.
+            if self.is_near(index) {
                 return Some(index);
             }
             self.drain.far.push(&self.slots, index);
@@ -201,7 +201,13 @@ impl Pool {
         self.limit() != NO_LIMIT
     }
 
+    /// Whether a slot is below the limit of the drain.
+    pub(super) fn is_near(&self, index: u32) -> bool {
+        index < self.limit()
+    }
+
     fn limit(&self) -> u32 {
+        // Relaxed: see `take`.
         self.drain.limit.load_relaxed() as u32
     }
 

@@ -306,7 +306,7 @@ impl Table {
             return Vacated::No;
         }
         match self.slots.take().or_else(|| self.collect_slot()) {
-            Some(target) if self.relocate(slot, word, target) => Vacated::Yes,
+            Some(target) if self.slots.is_near(target) && self.relocate(slot, word, target) => Vacated::Yes,
             Some(target) => {
                 self.slots.give(target);
                 Vacated::No

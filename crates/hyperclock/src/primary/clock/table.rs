@@ -28,10 +28,6 @@ use std::ptr::NonNull;
 
 /// Entries that an index is made for in advance, at most: about 60 MiB.
 const MAX_EXPECTED: u64 = 1 << 22;
-/// Buckets that a lookup follows before it starts again: a chain is never that long, so a reader that counts so many
-/// strayed into a chain that reused a bucket under its eyes.
-const LONGEST_CHAIN: u32 = 1 << 16;
-
 /// See the module documentation.
 #[derive(Debug)]
 pub(crate) struct Table {
@@ -253,7 +249,9 @@ impl Table {
             let control = head.control();
             let mut bucket = head;
             let mut next = control.overflow();
-            for _ in 0..LONGEST_CHAIN {
+            // No chain is longer than there are overflow buckets: a reader that counts so many strayed into a chain that
+            // reused a bucket under its eyes.
+            for _ in 0..=self.overflow.len() {
                 if let Some(found) = self.scan(bucket, key, gone) {
                     return found;
                 }
