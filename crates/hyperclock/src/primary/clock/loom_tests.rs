@@ -4,8 +4,13 @@
 //! every holder. So a missing happens-before edge between publication, reads and drop is reported, whatever the words of
 //! the slot say. `ci/weaken.sh` runs these with one ordering at a time weakened, and expects a failure each time.
 
+use super::shared::Freed;
+use super::sweep::Goal;
 use super::*;
-use crate::primary::Attributes;
+use crate::budget::Budget;
+use crate::kind::Kind;
+use crate::primary::sealed::Pin;
+use crate::primitive::Arc;
 use crate::{CacheValue, Priority, Role};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc as LoomArc;

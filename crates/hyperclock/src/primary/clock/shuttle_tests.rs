@@ -4,7 +4,11 @@
 //! weak orderings. `HYPERCLOCK_SHUTTLE_ITERATIONS` sets the number of schedules of each test.
 
 use super::*;
+use crate::budget::Budget;
+use crate::kind::Kind;
 use crate::primary::Attributes;
+use crate::primary::sealed::Pin;
+use crate::primitive::Arc;
 use crate::{CacheValue, Priority, Role};
 use shuttle::rand::{Rng, thread_rng};
 use shuttle::thread;
